@@ -1,0 +1,39 @@
+# Two commands: `make demo` runs the main job, `make test` runs the tests. Each sets up what it needs.
+PYTHON ?= python3.11
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+
+export OMP_WAIT_POLICY ?= passive
+export GOMP_SPINCOUNT ?= 0
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check perf parity clean
+
+help: ## list the targets
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
+
+setup: $(READY) ## create .venv and install CAPS with its development tools
+
+$(READY): pyproject.toml constraints.txt
+	@command -v $(PYTHON) >/dev/null || { echo "CAPS needs $(PYTHON); set PYTHON=/path/to/python>=3.11"; exit 1; }
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(PIP) -e '.[dev]'
+	@touch $@
+
+demo: $(READY) ## run the main job on simulated telemetry
+	$(BIN)/caps demo
+
+test: $(READY) ## run every test
+	$(BIN)/python -m pytest -q -n 2
+
+check: $(READY) ## format, lint, types and the fast tests
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest -q -n 2 -m 'not slow'
+
+clean: ## remove the virtual environments and every cache
+	rm -rf $(VENV) .venv-* build dist .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,22 @@
+"""The errors CAPS raises on purpose. Each says what is wrong and names the remedy."""
+
+
+class CapsError(Exception):
+    """Base of every error raised on purpose; `remedy` tells the user what to do.
+
+    >>> print(InputError("the series has 3 rows, a window needs 256", "give at least 256 rows"))
+    the series has 3 rows, a window needs 256: give at least 256 rows
+    """
+
+    def __init__(self, problem: str, remedy: str) -> None:
+        super().__init__(f"{problem}: {remedy}")
+        self.problem = problem
+        self.remedy = remedy
+
+
+class InputError(CapsError, ValueError):
+    """The data or the arguments given cannot be used as they are."""
+
+
+class ArtifactError(CapsError):
+    """A file or folder written by CAPS is truncated, edited, foreign or of another version."""

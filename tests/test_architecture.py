@@ -1,0 +1,59 @@
+"""The folders show the data flow: imports point one way only."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parents[1] / "src" / "caps"
+
+# Every package and what it may import from CAPS; OPEN is open to all.
+OPEN = {"artifacts", "errors"}
+MAY_IMPORT = {
+    "errors": set(),
+    "artifacts": set(),
+    "series": set(),
+    "metrics": set(),
+    "simulate": {"series"},
+    "represent": {"simulate", "series"},
+    "realize": {"represent", "simulate", "series"},
+    "recover": {"realize", "represent", "series"},
+    "detect": {"recover", "series"},
+    "baselines": {"series"},
+    "report": {"detect", "series"},
+    "serve": {"detect", "report", "series"},
+    "fleet": {"detect", "report", "series"},
+}
+MAY_IMPORT["bench"] = set(MAY_IMPORT) - {"report", "serve", "fleet"}
+WITHOUT_TORCH = {"artifacts", "errors", "series", "metrics", "simulate"}
+
+
+def imported_modules(path: Path) -> set[str]:
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: imports are absolute"
+            names.add(node.module or "")
+            names.update(f"{node.module}.{alias.name}" for alias in node.names)
+    return names
+
+
+def modules() -> list[Path]:
+    return sorted(path for path in SOURCE.rglob("*.py") if path.parent.name != "cli")
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(SOURCE)))
+def test_imports_point_with_the_data_flow(path: Path) -> None:
+    package = path.relative_to(SOURCE).parts[0].removesuffix(".py")
+    if package == "__init__":
+        return
+    assert package in MAY_IMPORT, f"{package} is not in the table of packages: add it with its room"
+    allowed = MAY_IMPORT[package] | OPEN | {package}
+    for name in imported_modules(path):
+        parts = name.split(".")
+        if parts[0] == "caps" and len(parts) > 1:
+            assert parts[1] in allowed, f"{path} imports {name}, which lies downstream of {package}"
+        if package in WITHOUT_TORCH:
+            assert parts[0] != "torch", f"{path} imports torch: {package} must work without it"
