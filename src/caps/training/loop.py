@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from torch import nn
 
@@ -153,15 +153,17 @@ class _Sitting:
 def _stop_signals(active: bool) -> Iterator[list[int]]:
     """Collect SIGINT and SIGTERM instead of obeying; a second one takes effect at once."""
     caught: list[int] = []
-    previous: dict[int, Any] = {}
+    # Python hands signals to the main thread only.
+    active = active and threading.current_thread() is threading.main_thread()
+    numbers = STOP_SIGNALS if active else ()
+    previous = {number: signal.getsignal(number) or signal.SIG_DFL for number in numbers}
 
     def catch(number: int, frame: FrameType | None) -> None:
         caught.append(number)
-        signal.signal(number, previous[number])
+        signal.signal(number, previous[signal.Signals(number)])
 
-    # Python hands signals to the main thread only.
-    if active and threading.current_thread() is threading.main_thread():
-        previous |= {number: signal.signal(number, catch) for number in STOP_SIGNALS}
+    for number in numbers:
+        signal.signal(number, catch)
     try:
         yield caught
     finally:

@@ -179,6 +179,8 @@ class Run:
             tensor.copy_(torch.tensor(arrays["weights"][name]).reshape(tensor.shape))
         state: dict[int, dict[str, Tensor]] = {}
         for index, (name, parameter) in enumerate(self.trained.items()):
+            if f"{name}/step" not in arrays["adam"]:
+                continue  # no loss has used this parameter yet
             for moment in ("step", "exp_avg", "exp_avg_sq"):
                 value = torch.tensor(arrays["adam"][f"{name}/{moment}"])
                 shape = () if moment == "step" else parameter.shape

@@ -1,0 +1,62 @@
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import small_stage as small
+
+PROGRAM = Path(small.__file__)
+
+
+def start(folder: Path, *options: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen([sys.executable, PROGRAM, folder, "--devices", "2", *options])
+
+
+def results(out: Path) -> tuple[list[dict[str, np.ndarray]], list[dict[str, object]]]:
+    weights = [dict(np.load(out / f"rank-{rank}.npz")) for rank in range(2)]
+    return weights, [json.loads((out / f"rank-{rank}.json").read_text()) for rank in range(2)]
+
+
+@pytest.mark.slow
+def test_two_processes_train_one_stage(tmp_path: Path) -> None:
+    with start(tmp_path / "RANK", "--out", str(tmp_path / "out")) as process:
+        assert process.wait(120) == 0
+    weights, reports = results(tmp_path / "out")
+    for name, array in weights[0].items():
+        assert array.tobytes() == weights[1][name].tobytes(), name
+    assert [report["processes"] for report in reports] == [2, 2]
+    assert reports[0]["curves"] == reports[1]["curves"]
+    assert not set(reports[0]["seen"]) & set(reports[1]["seen"]), "both saw the same batch"
+    losses = reports[0]["curves"]["loss"]
+    assert np.mean(losses[-5:]) < 0.5 * np.mean(losses[:5])
+    assert (tmp_path / "rank-0" / "small").is_dir()
+    assert not (tmp_path / "rank-1").exists(), "only the first process writes"
+
+
+@pytest.mark.slow
+def test_two_processes_stop_together_and_resume_exactly(tmp_path: Path) -> None:
+    with start(tmp_path / "whole", "--out", str(tmp_path / "whole-out")) as process:
+        assert process.wait(120) == 0
+    folder = tmp_path / "stopped"
+    with start(folder, "--pause", "0.03") as process:
+        deadline = time.monotonic() + 60
+        while not any(folder.glob("small/step-0000001*")):
+            assert process.poll() is None, "the program ended by itself"
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        process.terminate()
+        assert process.wait(60) == 128 + signal.SIGTERM
+    (checkpoint,) = (folder / "small").iterdir()
+    assert 10 <= int(checkpoint.name[5:]) < small.SCHEDULE.steps
+    with start(folder, "--resume", "--out", str(tmp_path / "resumed-out")) as process:
+        assert process.wait(120) == 0
+    expected, reports = results(tmp_path / "whole-out")
+    resumed, resumed_reports = results(tmp_path / "resumed-out")
+    for rank in range(2):
+        for name, array in expected[rank].items():
+            assert array.tobytes() == resumed[rank][name].tobytes(), name
+        assert reports[rank]["curves"] == resumed_reports[rank]["curves"]
