@@ -1,0 +1,160 @@
+"""From a table to a checked `Series`."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from caps.errors import InputError
+from caps.series.columns import FloatArray, numbers, rounds_integers
+from caps.series.layout import Request, TimeColumn, find_time, is_unnamed, resolve
+from caps.series.ordering import ordered_rows
+from caps.series.origin import Origin, Rows
+from caps.series.series import Series
+from caps.series.tables import Table
+from caps.series.timestamps import Instants, TimeFormat, read_times
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A series whose values are converted but not yet checked.
+
+    `moments` (times or counted steps) say the order of the rows; infinite values still stand.
+    """
+
+    series: Series
+    moments: NDArray[Any] | None
+    time: TimeColumn | None
+    time_format: TimeFormat
+
+    def take(self, rows: Rows) -> "Draft":
+        """Some of the rows."""
+        moments = None if self.moments is None else self.moments[rows]
+        return replace(self, series=self.series.take(rows), moments=moments)
+
+
+def assemble(table: Table, request: Request) -> Series:
+    """A checked series from a table."""
+    return check(draft(table, request), request)
+
+
+def draft(table: Table, request: Request) -> Draft:
+    """Choose and convert the columns."""
+    if table.rows == 0:
+        raise InputError("the series is empty", "give at least two rows and a column of numbers")
+    time = find_time(table, request)
+    instants = None
+    if time is not None:
+        instants = read_times(time.column, time.title, request.time_format)
+    channels, values, remarks = _channels(table, request, time)
+    if time is not None and instants is not None and instants.counter is not None:
+        remarks.append(
+            f"column {time.title!r} holds plain numbers, taken as a count of steps; "
+            "give unit= or time_format= if they are times"
+        )
+    series = Series(
+        values=values,
+        observed=np.isfinite(values),
+        channels=tuple(channels),
+        time=None if instants is None else instants.time,
+        timezone=None if instants is None else instants.timezone,
+        origin=_origin(table, time, instants),
+        remarks=tuple(remarks),
+    )
+    if instants is None:
+        return Draft(series, None, None, request.time_format)
+    moments = instants.counter if instants.time is None else instants.time
+    return Draft(series, moments, time, instants.format)
+
+
+def check(unchecked: Draft, request: Request) -> Series:
+    """Put the rows in order, mask infinite values and refuse what cannot be analysed."""
+    series = unchecked.series
+    if unchecked.moments is not None and unchecked.time is not None:
+        rows = ordered_rows(
+            unchecked.moments,
+            name=unchecked.time.title,
+            sort=request.sort,
+            duplicates=request.duplicates,
+        )
+        series = series if rows is None else series.take(rows)
+    if not request.part:
+        _refuse_useless(series, request.minimum_rows)
+    series = _mask_infinite(series)
+    series.values.flags.writeable = False
+    series.observed.flags.writeable = False
+    return series
+
+
+def _refuse_useless(series: Series, minimum_rows: int) -> None:
+    if len(series) < minimum_rows:
+        raise InputError(
+            f"the series has {len(series)} row{'s' if len(series) != 1 else ''}, "
+            f"at least {minimum_rows} are needed",
+            "give more rows",
+        )
+    if not series.observed.any():
+        raise InputError(
+            f"no value was observed: {', '.join(series.channels)} "
+            f"{'are' if len(series.channels) > 1 else 'is'} missing in every row",
+            "check the column names, the delimiter and the missing-value marks of the source",
+        )
+
+
+def _mask_infinite(series: Series) -> Series:
+    infinite = np.isinf(series.values)
+    counts = infinite.sum(axis=0)
+    if not counts.any():
+        return series
+    remarks = [
+        f"channel {name!r}: {count} infinite values are treated as missing"
+        for name, count in zip(series.channels, counts, strict=True)
+        if count
+    ]
+    values = np.where(infinite, np.nan, series.values)
+    return replace(series, values=values, remarks=(*series.remarks, *remarks))
+
+
+def _channels(
+    table: Table, request: Request, time: TimeColumn | None
+) -> tuple[list[str], FloatArray, list[str]]:
+    """Names and values of the channels, and remarks on the columns that were left out."""
+    excluded = resolve(table, request.exclude)
+    explicit = request.columns is not None
+    names = resolve(table, request.columns) if request.columns is not None else list(table.columns)
+    if len(set(names)) < len(names):
+        raise InputError("columns= names a column more than once", "name each column once")
+    channels: list[str] = []
+    arrays: list[FloatArray] = []
+    remarks: list[str] = []
+    for name in names:
+        if name in excluded or (time is not None and name == time.name and not explicit):
+            continue
+        if is_unnamed(name) and not explicit:
+            remarks.append(f"column {name!r} has no name and is ignored as a row number")
+            continue
+        array = numbers(table.columns[name], name)
+        if array is None:
+            if explicit:
+                raise InputError(f"column {name!r} holds no numbers", "name columns of numbers")
+            remarks.append(f"column {name!r} holds no numbers and is ignored")
+            continue
+        if rounds_integers(table.columns[name], array):
+            remarks.append(f"column {name!r}: integers beyond 2**53 are rounded to 16 digits")
+        channels.append(name)
+        arrays.append(array)
+    if not channels:
+        raise InputError(
+            f"there is no column of numbers among {', '.join(table.columns)}",
+            "give at least one numeric column beside the time",
+        )
+    return channels, np.column_stack(arrays), remarks
+
+
+def _origin(table: Table, time: TimeColumn | None, instants: Instants | None) -> Origin:
+    if time is None or instants is None or time.column is table.index:
+        return table.origin
+    # Files give their times back parsed; a count of steps has no other form than its own.
+    keep = not table.from_file or instants.time is None
+    return replace(table.origin, time_name=time.title, time_column=time.column if keep else None)

@@ -1,0 +1,122 @@
+"""One column of any library as float64, where not-a-number marks a missing value."""
+
+import re
+from decimal import Decimal
+from numbers import Real
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from caps.errors import InputError
+
+Column = nw.Series[Any] | NDArray[Any]
+FloatArray = NDArray[np.float64]
+
+MISSING_WORDS = frozenset({"", "-nan", "#n/a", "<na>", "n/a", "na", "nan", "nat", "none", "null"})
+_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?|[-+]?inf(inity)?", re.IGNORECASE)
+_COMMA_NUMBER = re.compile(r"[-+]?\d[\d.]*,\d+")
+_EXACT_INTEGERS = 2**53
+
+
+def to_list(column: Column) -> list[Any]:
+    """The column's values as Python objects."""
+    return list(column.to_list() if isinstance(column, nw.Series) else column.tolist())
+
+
+def is_missing(value: object) -> bool:
+    """Whether a Python object stands for a missing value in any of the libraries."""
+    if isinstance(value, Decimal):
+        return value.is_nan()
+    if isinstance(value, float | np.floating | np.datetime64):
+        return bool(value != value)
+    return value is None or type(value).__name__ in {"NAType", "NaTType"}
+
+
+def is_temporal(column: Column) -> bool:
+    """Whether the column's own type says that it holds dates or times of day and date."""
+    if isinstance(column, nw.Series):
+        return bool(column.dtype == nw.Datetime or column.dtype == nw.Date)
+    return column.dtype.kind == "M"
+
+
+def is_number(column: Column) -> bool:
+    """Whether the column's own type is numeric (booleans are not)."""
+    if isinstance(column, nw.Series):
+        return column.dtype.is_numeric()
+    return column.dtype.kind in "iuf"
+
+
+def numbers(column: Column, name: str) -> FloatArray | None:
+    """The column as float64, or None when it holds no numbers at all (text, dates).
+
+    A column in which only some values are numbers is an error: ignoring it would hide the numbers,
+    and reading the rest as missing would hide the text.
+    """
+    if isinstance(column, nw.Series):
+        if column.dtype.is_numeric() or column.dtype == nw.Boolean:
+            return np.asarray(column.cast(nw.Float64).to_numpy(), dtype=np.float64)
+        if column.dtype.is_temporal() or column.dtype.is_nested() or column.dtype == nw.Binary:
+            return None
+    elif column.dtype.kind in "iufb":
+        return column.astype(np.float64, copy=False)
+    elif column.dtype.kind in "cmM":
+        return None
+    return _numbers_of_objects(to_list(column), name)
+
+
+def rounds_integers(column: Column, values: FloatArray) -> bool:
+    """Whether integers of the column lie beyond 2**53, where float64 no longer holds each one."""
+    if isinstance(column, nw.Series):
+        whole = column.dtype.is_integer()
+    else:
+        whole = column.dtype.kind in "iu"
+    return whole and bool(np.any(np.abs(values) > _EXACT_INTEGERS))
+
+
+def _numbers_of_objects(values: list[Any], name: str) -> FloatArray | None:
+    array = np.full(len(values), np.nan)
+    numeric, misfit = 0, -1
+    for row, value in enumerate(values):
+        if is_missing(value):
+            continue
+        number = _number(value, name, row)
+        if number is not None:
+            array[row] = number
+            numeric += not np.isnan(number)
+        elif misfit < 0:
+            misfit = row
+    if misfit < 0:
+        return array
+    found = values[misfit]
+    if isinstance(found, str) and _COMMA_NUMBER.fullmatch(found.strip()):
+        raise InputError(
+            f"column {name!r} writes numbers with a comma ({found!r} in row {misfit})",
+            'give decimal="," for a CSV file, or write the numbers with a decimal point',
+        )
+    if numeric == 0:
+        return None
+    raise InputError(
+        f"column {name!r} mixes numbers with {type(found).__name__} values "
+        f"({found!r} in row {misfit})",
+        "correct these values or leave them empty, or leave the column out with exclude=",
+    )
+
+
+def _number(value: Any, name: str, row: int) -> float | None:
+    """The number an object stands for (not-a-number for an empty text), None if it is none."""
+    if isinstance(value, str):
+        text = value.strip()
+        if text.lower() in MISSING_WORDS:
+            return float("nan")
+        return float(text) if _NUMBER.fullmatch(text) else None
+    if not isinstance(value, Real | Decimal | np.bool_):
+        return None
+    try:
+        return float(value)
+    except OverflowError:
+        raise InputError(
+            f"column {name!r} holds a number beyond the range of float64 in row {row}",
+            "divide the column by a constant or take its logarithm",
+        ) from None

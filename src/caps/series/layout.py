@@ -1,0 +1,124 @@
+"""Which column of a table is the time, and which are the channels."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from caps.errors import InputError
+from caps.series.columns import Column, is_temporal
+from caps.series.ordering import DUPLICATES, Duplicates
+from caps.series.tables import Table, as_array
+from caps.series.timestamps import TimeFormat, looks_like_dates
+
+TIME_NAMES = frozenset(
+    {"date", "datetime", "ds", "epoch", "time", "times", "timestamp", "timestamps", "ts"}
+    | {"dateandtime", "datetimeutc", "timestamputc", "timeutc", "unixtime", "unixtimestamp"}
+)
+# What pandas calls a column without a name: an index that was written to the file.
+_UNNAMED = re.compile(r"|Unnamed: \d+|__index_level_\d+__")
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What the user asks of a table; `part` marks a chunk of a longer series."""
+
+    time: Any = None  # a name, False for none, an array, or None: find it
+    columns: tuple[str | int, ...] | None = None
+    exclude: tuple[str | int, ...] = ()
+    sort: bool = False
+    duplicates: Duplicates = "error"
+    minimum_rows: int = 2
+    time_format: TimeFormat = field(default_factory=TimeFormat)
+    part: bool = False
+
+    def __post_init__(self) -> None:
+        if self.duplicates not in DUPLICATES:
+            raise InputError(
+                f"duplicates={self.duplicates!r} is unknown", f"give one of {', '.join(DUPLICATES)}"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class TimeColumn:
+    """The time column chosen; `name` is None for the pandas index and for an array of times."""
+
+    column: Column
+    name: str | None
+    title: str  # what messages and results call it
+
+
+def find_time(table: Table, request: Request) -> TimeColumn | None:
+    """The time column: as the user says, else by type, by name, or by values that are dates."""
+    wanted = request.time
+    if wanted is False:
+        return None
+    if isinstance(wanted, str):
+        return _named_time(table, wanted)
+    if wanted is not None:
+        return _given_time(table, wanted)
+    if table.index is not None and is_temporal(table.index):
+        return _index_time(table.index)
+    taken = {*resolve(table, request.columns or ()), *resolve(table, request.exclude)}
+    free = {name: column for name, column in table.columns.items() if name not in taken}
+    typed = [name for name, column in free.items() if is_temporal(column)]
+    named = [name for name in free if is_time_name(name)]
+    if typed:
+        return _column_time(table, next((name for name in typed if name in named), typed[0]))
+    if table.index is not None and is_time_name(table.index.name):
+        return _index_time(table.index)
+    dated = named or [name for name, column in free.items() if looks_like_dates(column)]
+    if dated:
+        return _column_time(table, dated[0])
+    if table.index is not None and looks_like_dates(table.index):
+        return _index_time(table.index)
+    return None
+
+
+def is_time_name(name: str) -> bool:
+    """Whether a column is called like a time: `Timestamp (min)`, `@timestamp`, `date_time`."""
+    bare = re.sub(r"[(\[].*", "", name.lower())
+    return re.sub(r"[^a-z]", "", bare) in TIME_NAMES
+
+
+def is_unnamed(name: str) -> bool:
+    """Whether the name is none: such a column counts rows."""
+    return _UNNAMED.fullmatch(name) is not None
+
+
+def resolve(table: Table, names: Iterable[str | int]) -> list[str]:
+    """Column names as the table spells them; a number is a name or else a position."""
+    known = list(table.columns)
+    found = []
+    for name in names:
+        if str(name) in table.columns:
+            found.append(str(name))
+        elif isinstance(name, int) and -len(known) <= name < len(known):
+            found.append(known[name])
+        else:
+            raise InputError(f"there is no column {name!r}", f"name some of {', '.join(known)}")
+    return found
+
+
+def _column_time(table: Table, name: str) -> TimeColumn:
+    return TimeColumn(table.columns[name], name, "time" if is_unnamed(name) else name)
+
+
+def _index_time(index: Any) -> TimeColumn:
+    return TimeColumn(index, None, index.name or "index")
+
+
+def _named_time(table: Table, name: str) -> TimeColumn:
+    if name not in table.columns and table.index is not None and table.index.name == name:
+        return _index_time(table.index)
+    return _column_time(table, *resolve(table, [name]))
+
+
+def _given_time(table: Table, times: Any) -> TimeColumn:
+    column = as_array(times)
+    if column.ndim != 1 or len(column) != table.rows:
+        raise InputError(
+            f"time= has shape {column.shape} for {table.rows} rows",
+            "give one time for each row, or the name of the time column",
+        )
+    return TimeColumn(column, None, "time")

@@ -1,0 +1,112 @@
+"""What a careful analyst would remark on before trusting a series."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from caps.series.columns import FloatArray
+
+if TYPE_CHECKING:
+    from caps.series.series import Series
+
+LABEL_NAMES = frozenset(
+    {"anomaly", "ground_truth", "groundtruth", "is_anomaly", "label", "labels", "target", "y_true"}
+)
+# A stretch of equal values is worth a remark from 20 rows and a twentieth of the series on.
+STRETCH_ROWS = 20
+STRETCH_SHARE = 0.05
+_UNITS = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
+
+
+def notes(series: "Series") -> list[str]:
+    """The remarks made while reading, then gaps, missing values and constant stretches."""
+    remarks = [*series.remarks, *_sampling_notes(series)]
+    constant = set(series.constant)
+    for place, name in enumerate(series.channels):
+        remarks += _missing_notes(name, series.observed[:, place])
+        if name in constant:
+            remarks.append(f"channel {name!r} is constant")
+            continue
+        remarks += _stretch_notes(series, name, series.values[:, place])
+        if name.lower() in LABEL_NAMES:
+            remarks.append(
+                f"channel {name!r} is read as a measurement, its name suggests a label: "
+                "leave it out with exclude= if it is one"
+            )
+    return remarks
+
+
+def constant_channels(values: FloatArray, observed: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """For each channel, whether it was observed and its observed values are all equal."""
+    low = np.min(values, axis=0, where=observed, initial=np.inf)
+    high = np.max(values, axis=0, where=observed, initial=-np.inf)
+    return np.asarray(low == high)
+
+
+def duration(step: np.timedelta64) -> str:
+    """A time step in the largest unit that keeps it whole, or in seconds.
+
+    >>> duration(np.timedelta64(600, "s")), duration(np.timedelta64(1500, "ms"))
+    ('10 min', '1.5 s')
+    """
+    seconds = float(step / np.timedelta64(1, "s"))
+    for unit, size in _UNITS:
+        if seconds >= size and seconds % size == 0:
+            return f"{seconds / size:g} {unit}"
+    return f"{seconds:g} s"
+
+
+def _sampling_notes(series: "Series") -> list[str]:
+    facts, time = series.sampling, series.time
+    if facts.step is None or time is None:
+        return []
+    remarks = []
+    step = duration(facts.step)
+    if facts.gaps:
+        after = facts.gap_rows[np.argmax(np.diff(time)[facts.gap_rows - 1])]
+        remarks.append(
+            f"{_count(facts.gaps, 'gap')} in time: about {_count(facts.absent, 'row')} of {step} "
+            f"left out; the longest lies between {_stamp(time[after - 1])} and "
+            f"{_stamp(time[after])}"
+        )
+    if not facts.regular:
+        remarks.append(f"sampling is irregular around a median step of {step}")
+    return remarks
+
+
+def _missing_notes(name: str, observed: NDArray[np.bool_]) -> list[str]:
+    missing = int(observed.size - observed.sum())
+    if missing == 0:
+        return []
+    share = 100 * missing / observed.size
+    return [f"channel {name!r}: {missing} of {observed.size} values missing ({share:.3g} %)"]
+
+
+def _stretch_notes(series: "Series", name: str, values: FloatArray) -> list[str]:
+    start, length = longest_stretch(values)
+    if length < max(STRETCH_ROWS, STRETCH_SHARE * len(values)):
+        return []
+    where = f"row {start}" if series.time is None else _stamp(series.time[start])
+    return [f"channel {name!r} stays at {values[start]:g} for {length} rows from {where}"]
+
+
+def longest_stretch(values: FloatArray) -> tuple[int, int]:
+    """Start and length of the longest run of equal values; a missing value ends a run.
+
+    >>> longest_stretch(np.array([1.0, 2.0, 2.0, 2.0, np.nan, 2.0]))
+    (1, 3)
+    """
+    breaks = np.flatnonzero(values[1:] != values[:-1]) + 1
+    starts = np.concatenate([[0], breaks])
+    lengths = np.diff(np.concatenate([starts, [len(values)]]))
+    longest = int(lengths.argmax())
+    return int(starts[longest]), int(lengths[longest])
+
+
+def _stamp(moment: np.datetime64) -> str:
+    return str(moment.astype("datetime64[s]")).replace("T", " ")
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" + ("" if number == 1 else "s")

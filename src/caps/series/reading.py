@@ -1,0 +1,228 @@
+"""`read`, `read_many` and `scan`: the ways into CAPS."""
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal, TypedDict, Unpack
+
+import numpy as np
+
+from caps.errors import InputError
+from caps.series.assembly import Draft, assemble, check, draft
+from caps.series.columns import is_missing, to_list
+from caps.series.files import CsvFormat, existing, file_chunks, read_file
+from caps.series.layout import Request, resolve
+from caps.series.ordering import Duplicates
+from caps.series.series import Series
+from caps.series.tables import Table, table_of
+from caps.series.timestamps import TimeFormat, Unit
+
+Names = str | int | Iterable[str | int]
+
+
+class Format(TypedDict, total=False):
+    """How times and CSV files are written; what is left out is recognised.
+
+    `unit` of epoch numbers, `time_format` as for strftime, `timezone` of times without one;
+    `delimiter`, `decimal`, `header` and `encoding` of a CSV file.
+    """
+
+    unit: Unit | None
+    time_format: str | None
+    timezone: str | None
+    delimiter: str | None
+    decimal: str
+    header: bool | None
+    encoding: str
+
+
+def read(
+    source: Any,
+    *,
+    time: Any = None,
+    columns: Names | None = None,
+    exclude: Names = (),
+    sort: bool = False,
+    duplicates: Duplicates = "error",
+    minimum_rows: int = 2,
+    **format: Unpack[Format],
+) -> Series:
+    """Read one series from an array, list, mapping, frame (pandas, polars, Arrow) or file path.
+
+    `time` names the time column, gives the times themselves, or is False for none; left out, it
+    is found by type, then by name, then by values that are dates. `columns` are the channels
+    (default: every numeric column but the time and those in `exclude`). Unsorted rows and repeated
+    times are errors unless `sort` and `duplicates` ("keep", "first", "last") say otherwise.
+
+    >>> series = read({"time": ["2024-01-01", "2024-01-02", "2024-01-03"], "load": [1.0, None, 3]})
+    >>> series
+    Series(3 rows, 1 channels, 2024-01-01T00:00:00 to 2024-01-03T00:00:00, step 1 d)
+    >>> series.observed[:, 0].tolist()
+    [True, False, True]
+    """
+    time_format, csv_format = _formats(format)
+    request = Request(
+        time=time,
+        columns=None if columns is None else _names(columns),
+        exclude=_names(exclude),
+        sort=sort,
+        duplicates=duplicates,
+        minimum_rows=minimum_rows,
+        time_format=time_format,
+    )
+    if isinstance(source, Series):
+        if time is not None or replace(request, minimum_rows=2) != Request():
+            raise InputError("the source is a Series already", "give it without further options")
+        return source
+    return assemble(_table(source, csv_format), request)
+
+
+def read_many(
+    source: Any,
+    *,
+    id: str,
+    value: Names,
+    time: str | Literal[False] | None = None,
+    sort: bool = False,
+    duplicates: Duplicates = "error",
+    minimum_rows: int = 2,
+    **format: Unpack[Format],
+) -> dict[str, Series]:
+    """Read many series from a long table with one row per (id, time), in order of appearance.
+
+    >>> table = {"id": ["a", "b", "a", "b"], "time": [0, 0, 1, 1], "value": [1, 2, 3, 4]}
+    >>> many = read_many(table, id="id", time="time", value="value")
+    >>> {name: series.values[:, 0].tolist() for name, series in many.items()}
+    {'a': [1.0, 3.0], 'b': [2.0, 4.0]}
+    """
+    time_format, csv_format = _formats(format)
+    table = _table(source, csv_format)
+    request = Request(
+        time=time,
+        columns=_names(value),
+        exclude=(id,),
+        sort=sort,
+        duplicates=duplicates,
+        minimum_rows=minimum_rows,
+        time_format=time_format,
+    )
+    whole = draft(table, request)
+    many = {}
+    for name, rows in _rows_by_id(table, id).items():
+        try:
+            many[name] = check(whole.take(rows), request)
+        except InputError as error:
+            raise InputError(f"series {name!r}: {error.problem}", error.remedy) from None
+    return many
+
+
+def scan(
+    path: str | os.PathLike[str],
+    *,
+    rows: int = 250_000,
+    time: str | Literal[False] | None = None,
+    columns: Names | None = None,
+    exclude: Names = (),
+    duplicates: Literal["error", "keep"] = "error",
+    **format: Unpack[Format],
+) -> Iterator[Series]:
+    """Read a long CSV or Parquet file as consecutive series of at most `rows` rows.
+
+    Memory stays bounded by `rows`. The first chunk decides which column is the time, how it is
+    written and which columns are channels. Put together, the chunks equal what `read` gives.
+    """
+    time_format, csv_format = _formats(format)
+    if rows < 1:
+        raise InputError(f"rows={rows} makes no chunk", "give rows=1 or more")
+    if duplicates not in ("error", "keep"):
+        raise InputError(
+            f"duplicates={duplicates!r} needs the whole file",
+            'give "error" or "keep", or use read',
+        )
+    request = Request(
+        time=time,
+        columns=None if columns is None else _names(columns),
+        exclude=_names(exclude),
+        duplicates=duplicates,
+        time_format=time_format,
+        part=True,
+    )
+    file = Path(path)
+    existing(file)
+    return _chunks(file_chunks(file, csv_format, rows), request)
+
+
+def _chunks(tables: Iterator[Table], request: Request) -> Iterator[Series]:
+    first_row, last = 0, None
+    for table in tables:
+        try:
+            piece = draft(table, request)
+            series = check(piece, request)
+            _check_continuation(last, piece, request.duplicates)
+        except InputError as error:
+            if first_row == 0:
+                raise
+            problem = f"in the chunk from row {first_row} on, {error.problem}"
+            raise InputError(problem, error.remedy) from None
+        yield series
+        last = None if piece.moments is None else piece.moments[-1]
+        first_row += len(series)
+        # Later chunks are read exactly as the first one was understood.
+        request = replace(
+            request,
+            time=False if piece.time is None else piece.time.name,
+            columns=series.channels,
+            exclude=(),
+            time_format=piece.time_format,
+        )
+    if first_row == 0:
+        raise InputError("the series is empty", "give at least two rows and a column of numbers")
+
+
+def _check_continuation(last: Any, piece: Draft, duplicates: Duplicates) -> None:
+    if last is None or piece.moments is None:
+        return
+    first = piece.moments[0]
+    if first < last or (first == last and duplicates == "error"):
+        what = "goes back in time" if first < last else "repeats a time"
+        raise InputError(
+            f"the first row {what} ({first} after {last})",
+            'sort the file by time, or give duplicates="keep" for repeated times',
+        )
+
+
+def _table(source: Any, csv_format: CsvFormat) -> Table:
+    if isinstance(source, str | os.PathLike):
+        return read_file(Path(source), csv_format)
+    return table_of(source)
+
+
+def _rows_by_id(table: Table, id: str) -> dict[str, np.ndarray[Any, np.dtype[np.intp]]]:
+    """The rows of each id, ids in order of first appearance."""
+    (name,) = resolve(table, [id])
+    labels = to_list(table.columns[name])
+    missing = next((row for row, label in enumerate(labels) if is_missing(label)), None)
+    if missing is not None:
+        raise InputError(
+            f"the id in column {id!r} is missing in row {missing}", "give every row an id"
+        )
+    ids, first, codes = np.unique(
+        np.array([str(label) for label in labels]), return_index=True, return_inverse=True
+    )
+    groups = np.split(np.argsort(codes, kind="stable"), np.cumsum(np.bincount(codes))[:-1])
+    return {str(ids[place]): groups[place] for place in np.argsort(first)}
+
+
+def _names(names: Names) -> tuple[str | int, ...]:
+    return (names,) if isinstance(names, str | int) else tuple(names)
+
+
+def _formats(format: Format) -> tuple[TimeFormat, CsvFormat]:
+    options = dict(format)
+    time_format = TimeFormat(
+        unit=format.get("unit"), pattern=format.get("time_format"), timezone=format.get("timezone")
+    )
+    for name in ("unit", "time_format", "timezone"):
+        options.pop(name, None)
+    return time_format, CsvFormat(**options)  # type: ignore[arg-type]

@@ -1,0 +1,145 @@
+"""Scaling by the training part alone: z-scores that survive constants and extreme magnitudes."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from caps.errors import ArtifactError, InputError
+from caps.series.columns import FloatArray
+from caps.series.series import Series
+
+SPREAD_FLOOR = 1e-3  # of the range: one value in a million must not set the scale alone
+CLIP = 10.0  # beyond ten spreads the size of a deviation says nothing more
+DEGENERATE = 0.1  # a training spread below this share of the expected one is no guide
+IQR_OF_NORMAL = 1.349  # interquartile range of a normal distribution, in standard deviations
+_RESOLUTION = 8 * np.finfo(np.float64).eps
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scaler:
+    """`(x - centre) / spread` for each channel, fitted on the training part only.
+
+    >>> from caps.series import read
+    >>> train, rest = read([1.0, 3.0, 1.0, 3.0, 4.0]).split(4)
+    >>> Scaler.fit(train).transform(rest.values)
+    array([[2.]])
+    """
+
+    centre: FloatArray  # (channel,)
+    spread: FloatArray  # (channel,), all above zero
+    clip: float | None = CLIP
+
+    def __post_init__(self) -> None:
+        if self.centre.ndim != 1 or self.centre.shape != self.spread.shape:
+            raise InputError(
+                f"centre {self.centre.shape} and spread {self.spread.shape} differ",
+                "give one of each for every channel",
+            )
+        if not (np.isfinite(self.centre).all() and np.isfinite(self.spread).all()):
+            raise InputError("a centre or spread is not finite", "fit on observed values")
+        if not (self.spread > 0).all():
+            raise InputError("a spread is not above zero", "fit on observed values")
+        if self.clip is not None and not self.clip > 0:
+            raise InputError(f"clip={self.clip}", "give a limit above zero, or None")
+
+    @classmethod
+    def fit(
+        cls,
+        train: Series | ArrayLike,
+        *,
+        clip: float | None = CLIP,
+        expected_spread: ArrayLike | None = None,
+    ) -> "Scaler":
+        """Fit on the training part, a `Series` or an array (time, channel); missing is ignored.
+
+        Centre and spread are mean and standard deviation, the latter at least a thousandth of the
+        range. Where the training part is degenerate (constant, or far below the `expected_spread`
+        of the channel, if the caller knows it) they are median and interquartile range; where that
+        is zero too, the values are only centred, in units of `expected_spread` or 1.
+        """
+        values = train.values if isinstance(train, Series) else np.asarray(train, dtype=np.float64)
+        if values.ndim != 2:
+            raise InputError(f"values of shape {values.shape}", "give values as (time, channel)")
+        channels = values.shape[1]
+        expected = np.zeros(channels)
+        if expected_spread is not None:
+            expected = np.broadcast_to(np.asarray(expected_spread, dtype=np.float64), (channels,))
+        fitted = [_fit_channel(values[:, place], expected[place]) for place in range(channels)]
+        centre, spread = np.array(fitted, dtype=np.float64).reshape(channels, 2).T
+        return cls(centre.copy(), spread.copy(), clip)
+
+    def transform(self, values: NDArray[Any]) -> FloatArray:
+        """Scale values whose last axis is the channel; not-a-number stays."""
+        values = self._fitting(values)
+        # In units of a power of two near the largest magnitude: exact, and nothing overflows
+        # unless the scaled value itself is beyond float64.
+        exponent = self._exponent()
+        with np.errstate(over="ignore"):
+            scaled = np.ldexp(values, -exponent) - np.ldexp(self.centre, -exponent)
+            scaled /= np.ldexp(self.spread, -exponent)
+        limit = np.finfo(np.float64).max if self.clip is None else self.clip
+        return np.asarray(np.clip(scaled, -limit, limit))
+
+    def inverse(self, scaled: NDArray[Any]) -> FloatArray:
+        """Back to the units of the data; what `transform` clipped stays clipped."""
+        scaled = self._fitting(scaled)
+        exponent = self._exponent()
+        values = scaled * np.ldexp(self.spread, -exponent) + np.ldexp(self.centre, -exponent)
+        with np.errstate(over="ignore"):
+            values = np.ldexp(values, exponent)
+        limit = np.finfo(np.float64).max
+        return np.asarray(np.clip(values, -limit, limit))
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values; `from_dict` gives the same scaler back."""
+        return {"centre": self.centre.tolist(), "spread": self.spread.tolist(), "clip": self.clip}
+
+    @classmethod
+    def from_dict(cls, facts: Mapping[str, Any]) -> "Scaler":
+        """The scaler that `to_dict` described; other or missing keys are errors."""
+        wanted = {"centre", "spread", "clip"}
+        if set(facts) != wanted:
+            odd = ", ".join(sorted(set(facts) ^ wanted))
+            raise ArtifactError(f"a scaler with odd or missing keys: {odd}", "write it again")
+        try:
+            centre = np.array(facts["centre"], dtype=np.float64)
+            spread = np.array(facts["spread"], dtype=np.float64)
+            clip = None if facts["clip"] is None else float(facts["clip"])
+            return cls(centre, spread, clip)
+        except (TypeError, ValueError) as error:
+            raise ArtifactError(f"a scaler cannot be read ({error})", "write it again") from None
+
+    def _exponent(self) -> NDArray[np.int32]:
+        return np.frexp(np.maximum(np.abs(self.centre), self.spread))[1]
+
+    def _fitting(self, values: NDArray[Any]) -> FloatArray:
+        array = np.asarray(values, dtype=np.float64)
+        if array.ndim < 1 or array.shape[-1] != len(self.centre):
+            raise InputError(
+                f"values of shape {array.shape} for a scaler of {len(self.centre)} channels",
+                "give the channels that the scaler was fitted on, as the last axis",
+            )
+        return array
+
+
+def _fit_channel(values: FloatArray, expected: float) -> tuple[float, float]:
+    """Centre and spread of one channel; 0 and 1 where nothing was observed."""
+    seen = values[np.isfinite(values)]
+    unit = expected if expected > 0 else 1.0
+    if seen.size == 0:
+        return 0.0, unit
+    exponent = int(np.frexp(np.abs(seen).max())[1])
+    near_one = np.ldexp(seen, -exponent)
+    low, high = float(near_one.min()), float(near_one.max())
+    centre, spread = float(near_one.mean()), float(near_one.std())
+    spread = max(spread, SPREAD_FLOOR * (high - low))
+    # Below the resolution of float64 the differences are rounding, not signal.
+    degenerate = high - low <= _RESOLUTION * max(abs(low), abs(high))
+    if degenerate or spread < DEGENERATE * np.ldexp(expected, -exponent):
+        lower, centre, upper = (float(q) for q in np.quantile(near_one, [0.25, 0.5, 0.75]))
+        spread = 0.0 if degenerate else (upper - lower) / IQR_OF_NORMAL
+    centre, spread = float(np.ldexp(centre, exponent)), float(np.ldexp(spread, exponent))
+    return centre, (spread if spread > 0 else unit)

@@ -1,0 +1,160 @@
+"""Any object in memory as named columns: narwhals for frames, numpy for everything else."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from narwhals import dependencies
+from numpy.typing import NDArray
+
+from caps.errors import InputError
+from caps.series.columns import Column
+from caps.series.origin import Origin
+
+ACCEPTED = (
+    "give a numpy array, a list, a mapping of columns, a pandas or polars frame or series, "
+    "an Arrow table, or the path of a CSV or Parquet file"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Named columns of equal length; `index` is a pandas index that may hold times."""
+
+    columns: Mapping[str, Column]
+    origin: Origin
+    index: nw.Series[Any] | None = None
+    from_file: bool = False
+
+    @property
+    def rows(self) -> int:
+        """The number of rows."""
+        return len(next(iter(self.columns.values()))) if self.columns else 0
+
+
+def table_of(source: Any) -> Table:
+    """Take an object in memory apart into columns without copying what is numeric already."""
+    if dependencies.is_pandas_dataframe(source) or dependencies.is_pandas_series(source):
+        return _pandas_table(source)
+    if dependencies.is_narwhals_dataframe(source) or dependencies.is_narwhals_series(source):
+        return table_of(source.to_native())
+    if dependencies.is_into_dataframe(source):
+        return _frame_table(nw.from_native(source, eager_only=True))
+    if dependencies.is_into_series(source):
+        series = nw.from_native(source, series_only=True)
+        return _frame_table(series.alias(series.name or "value").to_frame())
+    if isinstance(source, Mapping):
+        return _mapping_table(source)
+    if hasattr(source, "collect"):
+        raise InputError(f"{type(source).__name__} is lazy", "call .collect() before reading")
+    if hasattr(source, "__array__") or isinstance(source, Sequence | memoryview):
+        return _array_table(source)
+    raise InputError(f"cannot read a series from {type(source).__name__}", ACCEPTED)
+
+
+def _frame_table(frame: nw.DataFrame[Any]) -> Table:
+    columns = {name: frame[name] for name in frame.columns}
+    return Table(columns, Origin(library=frame.implementation))
+
+
+def _pandas_table(source: Any) -> Table:
+    import pandas as pd
+
+    frame = source.to_frame(source.name or "value") if isinstance(source, pd.Series) else source
+    if isinstance(frame.columns, pd.MultiIndex):
+        raise InputError(
+            "the columns of the frame have several levels", "give each column one name"
+        )
+    names = [str(name) for name in frame.columns]
+    unique_names(names)
+    columns: dict[str, Column] = {}
+    for place, name in enumerate(names):
+        column = frame.iloc[:, place]
+        if isinstance(column.dtype, pd.PeriodDtype):
+            column = column.dt.to_timestamp()
+        columns[name] = nw.from_native(column, series_only=True)
+    origin = Origin(library=nw.Implementation.PANDAS, index=frame.index)
+    return Table(columns, origin, _pandas_index(frame.index))
+
+
+def _pandas_index(index: Any) -> nw.Series[Any] | None:
+    """The index as a column, None when it only counts rows."""
+    import pandas as pd
+
+    if isinstance(index, pd.MultiIndex):
+        if any(isinstance(level, pd.DatetimeIndex) for level in index.levels):
+            raise InputError(
+                "the index of the frame has several levels",
+                "call .reset_index(), then use read_many(id=..., time=..., value=...) "
+                "or name the time column",
+            )
+        return None
+    if isinstance(index, pd.RangeIndex):
+        return None
+    if isinstance(index, pd.PeriodIndex):
+        index = index.to_timestamp()
+    name = "" if index.name is None else str(index.name)
+    return nw.from_native(pd.Series(index, name=name), series_only=True)
+
+
+def _mapping_table(source: Mapping[Any, Any]) -> Table:
+    columns = {str(name): _one_column(values, str(name)) for name, values in source.items()}
+    lengths = {len(column) for column in columns.values()}
+    if len(lengths) > 1:
+        raise InputError(
+            f"the columns have different lengths ({', '.join(map(str, sorted(lengths)))})",
+            "give columns of equal length",
+        )
+    return Table(columns, Origin())
+
+
+def _one_column(values: Any, name: str) -> NDArray[Any]:
+    array = as_array(values)
+    if array.ndim != 1:
+        raise InputError(f"column {name!r} has {array.ndim} dimensions", "give flat columns")
+    return array
+
+
+def _array_table(source: Any) -> Table:
+    array = as_array(source)
+    if array.dtype.names is not None:
+        return _mapping_table({name: array[name] for name in array.dtype.names})
+    if array.ndim == 1:
+        return Table({"value": array}, Origin())
+    if array.ndim != 2:
+        raise InputError(
+            f"an array with {array.ndim} dimensions is no series",
+            "give values as (time,) or (time, channel)",
+        )
+    if array.shape[1] == 1:
+        return Table({"value": array[:, 0]}, Origin())
+    return Table({f"channel_{place}": array[:, place] for place in range(array.shape[1])}, Origin())
+
+
+def as_array(values: Any) -> NDArray[Any]:
+    """As numpy; masked entries become missing and mixed lists keep their objects."""
+    if isinstance(values, np.ma.MaskedArray):
+        return np.ma.filled(values.astype(np.float64), np.nan)
+    if isinstance(values, nw.Series):
+        return np.asarray(values.to_numpy())
+    if hasattr(values, "__array__"):
+        return np.asarray(values)
+    try:
+        array = np.asarray(values)
+        # numpy writes mixed lists out as text and big integers as floats or objects.
+        return np.asarray(values, dtype=object) if array.dtype.kind in "USO" else array
+    except (ValueError, OverflowError):
+        raise InputError(
+            "the rows of the list have different lengths", "give one value per channel in each row"
+        ) from None
+
+
+def unique_names(names: Sequence[str]) -> None:
+    """Refuse two columns of the same name."""
+    repeated = sorted({name for name in names if name and names.count(name) > 1})
+    if repeated:
+        raise InputError(
+            f"the column name {repeated[0]!r} appears more than once", "give each column its own"
+        )

@@ -1,0 +1,308 @@
+"""Times of any library as datetime64[ns] in UTC: typed columns, epoch numbers, text."""
+
+import re
+import warnings
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from caps.errors import InputError
+from caps.series.columns import (
+    MISSING_WORDS,
+    Column,
+    is_missing,
+    is_number,
+    is_temporal,
+    numbers,
+    to_list,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+TimeArray = NDArray[np.datetime64]
+Unit = Literal["s", "ms", "us", "ns"]
+
+NANOSECONDS: dict[Unit, int] = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
+# Smallest number read as an epoch in each unit: 1e8 s is March 1973 and 1e11 s is the year 5138,
+# so the four bands meet and every time from 1973 on falls into one. Smaller numbers count steps.
+EPOCH_FROM: dict[Unit, float] = {"ns": 1e17, "us": 1e14, "ms": 1e11, "s": 1e8}
+_FIRST, _LAST = np.datetime64("1677-09-22", "s"), np.datetime64("2262-04-11", "s")
+_ISO_DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}([T ].*)?")
+_PLAIN_NUMBER = re.compile(r"[-+]?\d+(\.\d+)?")
+_DAY_OR_MONTH_FIRST = re.compile(r"\s*(\d{1,2})[/.-](\d{1,2})[/.-]\d{4}.*")
+_OFFSET = re.compile(r".*\d(Z|[+-]\d{2}:?\d{2})\s*")
+
+
+@dataclass(frozen=True, slots=True)
+class TimeFormat:
+    """What the user says about a time column, and what was recognised in it."""
+
+    unit: Unit | None = None
+    pattern: str | None = None  # strftime
+    timezone: str | None = None
+    day_first: bool | None = None
+    counter: bool | None = None  # plain numbers that are no epoch: they order the rows only
+
+    def __post_init__(self) -> None:
+        if self.unit is not None and self.unit not in NANOSECONDS:
+            raise InputError(f"unit={self.unit!r} is unknown", "give one of s, ms, us, ns")
+        if self.timezone is not None:
+            _check_zone(self.timezone)
+
+
+@dataclass(frozen=True, slots=True)
+class Instants:
+    """A time column that was read: `time` in UTC, or a `counter`; `format` as recognised."""
+
+    time: TimeArray | None
+    counter: NDArray[Any] | None
+    timezone: str | None
+    format: TimeFormat
+
+
+def looks_like_dates(column: Column) -> bool:
+    """Whether the first few values of a text column are dates written year first."""
+    if is_number(column) or is_temporal(column):
+        return False
+    sample = [value for value in to_list(column[:20]) if not is_missing(value)]
+    return bool(sample) and all(
+        isinstance(value, str) and _ISO_DATE.fullmatch(value.strip()) for value in sample
+    )
+
+
+def read_times(column: Column, name: str, wanted: TimeFormat) -> Instants:
+    """Read a time column; every row needs a time."""
+    if is_temporal(column):
+        return _typed_times(column, name, wanted)
+    if wanted.pattern is not None:
+        texts = [value if is_missing(value) else str(value) for value in to_list(column)]
+        return _text_times(texts, name, wanted)
+    if is_number(column):
+        return _number_times(_plain_numbers(column, name), name, wanted)
+    objects = to_list(column)
+    first = next((value for value in objects if not is_missing(value)), None)
+    if isinstance(first, str):
+        if _PLAIN_NUMBER.fullmatch(first.strip()):
+            return _number_times(_plain_numbers(column, name), name, wanted)
+        return _text_times(objects, name, wanted)
+    return _object_times(objects, name, wanted)
+
+
+def to_nanoseconds(times: NDArray[Any], name: str) -> TimeArray:
+    """Change the unit to nanoseconds, where numpy itself would wrap around without a word."""
+    missing = np.isnat(times)
+    if missing.any():
+        row = int(missing.argmax())
+        raise InputError(
+            f"the time in column {name!r} is missing in row {row}",
+            "fill in the time of this row or leave the row out",
+        )
+    seconds = times.astype("datetime64[s]")
+    outside = (seconds < _FIRST) | (seconds > _LAST)
+    if outside.any():
+        row = int(outside.argmax())
+        raise InputError(
+            f"the time {times[row]} in column {name!r} (row {row}) lies outside 1677 to 2262",
+            "correct it, or leave out rows with a placeholder date",
+        )
+    return cast(TimeArray, times.astype("datetime64[ns]"))
+
+
+def _typed_times(column: Column, name: str, wanted: TimeFormat) -> Instants:
+    zone = None
+    if isinstance(column, nw.Series) and isinstance(column.dtype, nw.Datetime):
+        zone = column.dtype.time_zone
+    # The libraries give zone-aware columns to numpy in UTC.
+    stamps = column.to_numpy() if isinstance(column, nw.Series) else column
+    return _in_utc(to_nanoseconds(stamps, name), zone, name, wanted)
+
+
+def _in_utc(times: TimeArray, zone: str | None, name: str, wanted: TimeFormat) -> Instants:
+    """Move times without a zone from the zone the user named to UTC."""
+    if zone is not None or wanted.timezone is None:
+        return Instants(times, None, wanted.timezone or zone, wanted)
+    import pandas as pd
+
+    try:
+        local = pd.DatetimeIndex(times).tz_localize(wanted.timezone, ambiguous="infer")
+    except ValueError as error:
+        raise InputError(
+            f"column {name!r} does not fit the clock changes of {wanted.timezone} ({error})",
+            "write the times in UTC or with their offset (+02:00)",
+        ) from None
+    return Instants(_index_to_utc(local, name), None, wanted.timezone, wanted)
+
+
+def _index_to_utc(index: "pd.DatetimeIndex", name: str) -> TimeArray:
+    naive = index if index.tz is None else index.tz_convert("UTC").tz_localize(None)
+    return to_nanoseconds(naive.to_numpy(), name)
+
+
+def _plain_numbers(column: Column, name: str) -> NDArray[Any]:
+    """Numbers as they are: an epoch in nanoseconds does not survive float64."""
+    if isinstance(column, nw.Series):
+        whole = column.dtype.is_integer() and not column.is_null().any()
+        values = column.to_numpy() if whole else numbers(column, name)
+    else:
+        values = column if column.dtype.kind in "iuf" else numbers(column, name)
+    if values is None:
+        raise InputError(f"column {name!r} holds no times", "name the time column with time=")
+    array = np.asarray(values)
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        row = int(np.isfinite(array).argmin())
+        raise InputError(
+            f"the time in column {name!r} is missing or infinite in row {row}",
+            "fill in the time of this row or leave the row out",
+        )
+    return array
+
+
+def _number_times(values: NDArray[Any], name: str, wanted: TimeFormat) -> Instants:
+    if wanted.counter is None and wanted.unit is None:
+        unit = _epoch_unit(values, name)
+        wanted = replace(wanted, unit=unit, counter=unit is None)
+    if wanted.unit is None:
+        return Instants(None, values, None, wanted)
+    factor = NANOSECONDS[wanted.unit]
+    limit = np.iinfo(np.int64).max // factor
+    if values.size and (values.max() > limit or values.min() < -limit):
+        raise InputError(
+            f"the numbers in column {name!r} reach beyond the year 2262 in {wanted.unit}",
+            "give the right unit= (s, ms, us or ns)",
+        )
+    whole = np.floor(values).astype(np.int64)
+    nanoseconds = whole * factor
+    if values.dtype.kind == "f":
+        # A float holds seconds of our time to about a microsecond: the digits below are noise.
+        grain = min(factor, 1000)
+        nanoseconds += np.rint((values - whole) * (factor / grain)).astype(np.int64) * grain
+    return _in_utc(nanoseconds.view("datetime64[ns]"), "UTC", name, wanted)
+
+
+def _epoch_unit(values: NDArray[Any], name: str) -> Unit | None:
+    """Tell s, ms, us and ns apart by magnitude; None when the numbers merely count steps."""
+    if values.size == 0:
+        return None
+    low, high = float(values.min()), float(values.max())
+    if abs(low) < EPOCH_FROM["s"] and abs(high) < EPOCH_FROM["s"]:
+        return None
+    units = {
+        next((unit for unit, least in EPOCH_FROM.items() if value >= least), None)
+        for value in (low, high)
+    }
+    if len(units) > 1:
+        raise InputError(
+            f"column {name!r} runs from {low:g} to {high:g}, which fits no single epoch unit",
+            "give unit= (s, ms, us or ns), or time=False if these are no times",
+        )
+    return units.pop()
+
+
+def _object_times(objects: list[Any], name: str, wanted: TimeFormat) -> Instants:
+    import pandas as pd
+
+    try:
+        index = pd.DatetimeIndex(pd.to_datetime(objects))
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"column {name!r} cannot be read as times ({error})",
+            "name the time column with time=, or give time=False to do without",
+        ) from None
+    return _in_utc(_index_to_utc(index, name), _zone_name(index), name, wanted)
+
+
+def _text_times(texts: list[Any], name: str, wanted: TimeFormat) -> Instants:
+    if wanted.pattern is None and wanted.day_first is None:
+        wanted = replace(wanted, day_first=_day_first(texts, name))
+    index = _parse(texts, name, wanted)
+    if index is None:
+        _mixed_zones(texts, name)
+        index = _parse(texts, name, wanted, utc=True)
+    if index is None:
+        raise _unreadable(texts, name)
+    return _in_utc(_index_to_utc(index, name), _zone_name(index), name, wanted)
+
+
+def _parse(
+    texts: list[Any], name: str, wanted: TimeFormat, *, utc: bool = False
+) -> "pd.DatetimeIndex | None":
+    """Parse text strictly; None when some value does not fit or the offsets differ."""
+    import pandas as pd
+
+    attempts: list[dict[str, Any]] = [{"format": "ISO8601"}, {"dayfirst": bool(wanted.day_first)}]
+    if wanted.pattern is not None:
+        attempts = [{"format": wanted.pattern}]
+    for attempt in attempts:
+        try:
+            with warnings.catch_warnings():
+                # pandas warns before it starts to guess value by value: no guessing here.
+                warnings.simplefilter("error", UserWarning)
+                return pd.DatetimeIndex(pd.to_datetime(texts, utc=utc, **attempt))
+        except (TypeError, ValueError, UserWarning):
+            continue
+    return None
+
+
+def _mixed_zones(texts: list[Any], name: str) -> None:
+    """Refuse a column in which some times carry an offset and others do not."""
+    aware = [bool(_OFFSET.fullmatch(str(text))) for text in texts if not is_missing(text)]
+    if any(aware) and not all(aware):
+        raise InputError(
+            f"some times in column {name!r} carry an offset from UTC and others do not",
+            "write all of them with an offset, or none",
+        )
+
+
+def _unreadable(texts: list[Any], name: str) -> InputError:
+    import pandas as pd
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        parsed = pd.to_datetime(texts, utc=True, errors="coerce", format="ISO8601")
+    bad = next(
+        (row for row, stamp in enumerate(parsed.isna()) if stamp and not _blank(texts[row])), 0
+    )
+    return InputError(
+        f"column {name!r} cannot be read as times ({texts[bad]!r} in row {bad})",
+        'give time_format= (such as "%d.%m.%Y %H:%M"), name another column with time=, '
+        "or give time=False to do without",
+    )
+
+
+def _blank(value: object) -> bool:
+    return is_missing(value) or str(value).strip().lower() in MISSING_WORDS
+
+
+def _day_first(texts: list[Any], name: str) -> bool:
+    """Decide between 31/12/2024 and 12/31/2024 from the whole column, never by custom."""
+    first = next((text for text in texts if not _blank(text)), "")
+    if not _DAY_OR_MONTH_FIRST.fullmatch(str(first)):
+        return False
+    matches = [_DAY_OR_MONTH_FIRST.fullmatch(str(text)) for text in texts if not _blank(text)]
+    pairs = np.array([(int(m[1]), int(m[2])) for m in matches if m is not None])
+    left, right = pairs.max(axis=0)
+    if left <= 12 and right <= 12 and (pairs[:, 0] != pairs[:, 1]).any():
+        raise InputError(
+            f"dates such as {first!r} in column {name!r} may start with the day or the month",
+            'give time_format= (such as "%d/%m/%Y" or "%m/%d/%Y %H:%M")',
+        )
+    return bool(left > 12)
+
+
+def _zone_name(index: "pd.DatetimeIndex") -> str | None:
+    return None if index.tz is None else str(index.tz)
+
+
+def _check_zone(zone: str) -> None:
+    import pandas as pd
+
+    try:
+        pd.Timestamp(0, tz=zone)
+    except (KeyError, ValueError, OSError):
+        raise InputError(
+            f"timezone={zone!r} is unknown", "give a name such as Europe/Berlin or UTC"
+        ) from None
