@@ -1,0 +1,137 @@
+"""Point scores from window scores: against the naive twin, whole and in pieces."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from caps.errors import InputError
+from caps.series import (
+    Reassembly,
+    chunked_windows,
+    reassemble,
+    sliding_windows,
+    window_starts,
+    window_weights,
+)
+from oracles.windows import naive_reassembly
+
+KINDS = st.sampled_from(["triangular", "hann", "flat"])
+LENGTHS = st.integers(1, 80)
+SIZES = st.integers(1, 24)
+
+
+def random_scores(starts: np.ndarray, size: int, seed: int) -> np.ndarray:
+    return np.random.default_rng(seed).random((len(starts), size))
+
+
+@given(LENGTHS, SIZES, st.data(), KINDS)
+def test_reassembling_ones_gives_ones(length: int, size: int, data: st.DataObject, kind) -> None:
+    starts = window_starts(length, size, data.draw(st.integers(1, size)))
+    points = reassemble(np.ones((len(starts), size)), starts, length, kind)
+    assert points.tolist() == [1.0] * length
+
+
+@given(LENGTHS, SIZES, st.data(), KINDS)
+def test_reassembly_equals_the_naive_twin(
+    length: int, size: int, data: st.DataObject, kind
+) -> None:
+    starts = window_starts(length, size, data.draw(st.integers(1, size)))
+    scores = random_scores(starts, size, data.draw(st.integers(0, 99)))
+    expected = naive_reassembly(scores, starts.tolist(), length, window_weights(size, kind))
+    np.testing.assert_allclose(reassemble(scores, starts, length, kind), expected, rtol=1e-12)
+
+
+@given(LENGTHS, SIZES, st.data(), KINDS)
+def test_reassembly_in_pieces_equals_whole_to_the_last_bit(
+    length: int, size: int, data: st.DataObject, kind
+) -> None:
+    starts = window_starts(length, size, data.draw(st.integers(1, size)))
+    scores = random_scores(starts, size, data.draw(st.integers(0, 99)))
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(starts)), max_size=6)))
+    reassembly = Reassembly(size, kind)
+    pieces = [
+        reassembly.add(part, where)
+        for part, where in zip(np.split(scores, cuts), np.split(starts, cuts), strict=True)
+    ]
+    points = np.concatenate([*pieces, reassembly.finish(length)])
+    assert points.tobytes() == reassemble(scores, starts, length, kind).tobytes()
+
+
+@given(LENGTHS, SIZES, st.data())
+def test_scoring_in_chunks_equals_scoring_whole(
+    length: int, size: int, data: st.DataObject
+) -> None:
+    stride = data.draw(st.integers(1, size))
+    step = data.draw(st.integers(1, 30))
+    values = np.random.default_rng(length).random(length)
+
+    def score(windows: np.ndarray) -> np.ndarray:
+        return np.abs(windows - windows.mean(axis=1, keepdims=True))
+
+    whole = sliding_windows(values, size, stride)
+    expected = reassemble(score(whole[:]), whole.starts, length)
+    reassembly = Reassembly(size)
+    chunks = (values[row : row + step] for row in range(0, length, step))
+    pieces = [
+        reassembly.add(score(part[:]), part.starts)
+        for part in chunked_windows(chunks, size, stride)
+    ]
+    points = np.concatenate([*pieces, reassembly.finish(length)])
+    assert points.tobytes() == expected.tobytes()
+
+
+def test_finished_rows_come_out_as_soon_as_no_window_can_reach_them() -> None:
+    reassembly = Reassembly(4, "flat")
+    assert len(reassembly.add(np.ones((1, 4)), np.array([0]))) == 1
+    assert len(reassembly.add(np.ones((1, 4)), np.array([3]))) == 3
+    assert len(reassembly.finish(7)) == 3
+
+
+@given(st.integers(1, 600), KINDS)
+def test_weights_are_positive_and_symmetric(size: int, kind) -> None:
+    weights = window_weights(size, kind)
+    assert (weights > 0).all()
+    np.testing.assert_allclose(weights, weights[::-1])
+
+
+def test_the_middle_of_a_window_counts_more_than_its_edge() -> None:
+    scores = np.array([[0.0, 0.0, 0.0, 0.0], [1.0, 1.0, 1.0, 1.0]])
+    points = reassemble(scores, np.array([0, 2]), 6)
+    assert points[2] == pytest.approx(1 / 3)
+    assert points[3] == pytest.approx(2 / 3)
+
+
+def test_a_not_a_number_score_stays_visible_and_local() -> None:
+    scores = np.ones((3, 2))
+    scores[1, 1] = np.nan
+    points = reassemble(scores, np.array([0, 1, 2]), 4)
+    assert np.isnan(points).tolist() == [False, False, True, False]
+
+
+def test_rows_that_no_window_covers_are_refused() -> None:
+    with pytest.raises(InputError, match="no window covers row 2"):
+        reassemble(np.ones((2, 2)), np.array([0, 4]), 6)
+
+
+def test_a_forgotten_last_window_is_refused() -> None:
+    with pytest.raises(InputError, match="the series at 7"):
+        reassemble(np.ones((2, 3)), np.array([0, 3]), 7)
+
+
+def test_windows_out_of_order_are_refused() -> None:
+    reassembly = Reassembly(2)
+    reassembly.add(np.ones((1, 2)), np.array([0]))
+    with pytest.raises(InputError, match="out of order"):
+        reassembly.add(np.ones((1, 2)), np.array([0]))
+
+
+def test_weights_that_do_not_fit_are_refused() -> None:
+    with pytest.raises(InputError, match="above zero"):
+        Reassembly(3, np.array([1.0, 0.0, 1.0]))
+    with pytest.raises(InputError, match="triangular, hann or flat"):
+        window_weights(3, "square")
+    with pytest.raises(InputError, match="window, time"):
+        reassemble(np.ones(4), np.array([0]), 4)
+    with pytest.raises(InputError, match="for 2 starts"):
+        Reassembly(3).add(np.ones((1, 3)), np.array([0, 1]))
