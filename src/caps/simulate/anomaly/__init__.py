@@ -1,0 +1,1 @@
+"""Anomaly operations by family, and the local context their magnitudes are measured in."""

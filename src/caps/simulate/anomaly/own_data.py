@@ -1,0 +1,279 @@
+"""Periodic operations that rebuild a stretch from own data: its order or texture is wrong."""
+
+import numpy as np
+from scipy.ndimage import uniform_filter1d
+
+from caps.simulate.anomaly.events import Bases, Events
+from caps.simulate.anomaly.operation import Operation, Rendered, anything, periods, steps
+from caps.simulate.normal.catalogue import GENERATORS
+
+# Reversing, mirroring or moving a stretch of these leaves a series with the same law: no anomaly.
+_WITHOUT_ORDER = ("N10 autoregression", "N13 intermittent counts")
+_SMOOTH = (
+    "N2 multi-period",
+    "N5 beat train",
+    "N7 rotating machine",
+    "N9 Gaussian process",
+    "N15 slow process",
+    "N16 bump train",
+)
+# Best matches of both ends that are looked at before one of them is spliced in.
+CANDIDATES = 24
+
+
+def value_mirror(events: Events, rng: np.random.Generator) -> Rendered:
+    """Q4: upside down about the local mean."""
+    inside = events.elapsed < events.length[:, None]
+    values = events.values
+    mean = np.where(inside, values, 0).sum(axis=1) / events.length
+    return 2 * mean[:, None] - values, mean
+
+
+def time_reversal(events: Events, rng: np.random.Generator) -> Rendered:
+    """Q5: the stretch runs backwards, tilted so that both ends meet their neighbours."""
+    backwards = np.maximum(events.length[:, None] - 1 - events.elapsed, 0)
+    values = np.take_along_axis(events.values, backwards, axis=1)
+    last = np.take_along_axis(values, events.length[:, None] - 1, axis=1)
+    gap = last - values[:, :1]
+    return values + gap * (1 - 2 * events.progress), np.zeros(len(events))
+
+
+def local_warp(events: Events, rng: np.random.Generator) -> Rendered:
+    """Q10: first too slow then too fast, or the other way round, with both ends in time."""
+    slow = rng.random(len(events)) < 0.5
+    speed = np.where(slow, rng.uniform(0.4, 0.7, len(events)), rng.uniform(1.5, 2.5, len(events)))
+    # The second speed has to stay within 0.4 to 2.5 as well, which bounds where the first ends.
+    bound = np.where(slow, 1.5 / (2.5 - speed), 0.6 / (speed - 0.4))
+    turn = (bound * rng.uniform(0.6, 1.0, len(events)))[:, None]
+    first = speed[:, None] * events.progress
+    second = 1 - (1 - speed[:, None] * turn) / (1 - turn) * (1 - events.progress)
+    share = np.where(events.progress < turn, first, second)
+    clock = events.start[:, None] + share * (events.length - 1)[:, None]
+    return events.signal_at(clock) + events.background, speed
+
+
+def cycle_count(events: Events, rng: np.random.Generator) -> Rendered:
+    """Q11: one cycle too few or too many; the others are re-timed to fill the stretch."""
+    missing = rng.random(len(events)) < 0.5
+    cycles = np.where(missing, -1.0, 1.0)
+    length = (events.length - 1.0)[:, None]
+    rate = 1 + (cycles * events.period)[:, None] / length
+    turn = rng.uniform(0.2, 0.8, (len(events), 1))
+    # Re-timed before the turn; after it the clock has jumped by the cycle that went or came.
+    clock = rate * events.elapsed
+    jump = np.where(events.progress < turn, 0.0, -(cycles * events.period)[:, None])
+    return events.signal_at(events.start[:, None] + clock + jump) + events.background, cycles
+
+
+def segment_swap(events: Events, rng: np.random.Generator) -> Rendered:
+    """Q12: another stretch of the same series, at the wrong phase or from anywhere."""
+    size, bases = len(events), events.bases
+    cycles = rng.integers(-3, 4, size) + rng.uniform(0.2, 0.8, size)
+    room = np.maximum(bases.length - events.length, 1)
+    anywhere = rng.random(size) * room - events.start
+    far = np.abs(anywhere) > np.maximum(0.2 * events.period, 4)
+    anywhere = np.where(far, anywhere, room / 2 - events.start)
+    phased = bases.seasonal[events.row] & (rng.random(size) < 0.7)
+    lag = np.round(np.where(phased, cycles * events.period, anywhere))
+    origin = np.clip(events.start + lag, 0, room).astype(np.int64)
+    source = np.minimum(origin[:, None] + events.elapsed, bases.length - 1)
+    row = events.row[:, None]
+    pasted = bases.parts.signal[row, source] + bases.parts.noise[row, source]
+    # Where the level wanders a raw paste is only a level shift; joined at the onset it is not.
+    aligned = ~bases.seasonal[events.row] & (rng.random(size) < 0.7)
+    offset = (
+        events.before(bases.parts.signal)
+        - bases.parts.signal[events.row, np.maximum(origin - 1, 0)]
+    )
+    pasted = pasted + np.where(aligned, offset, 0.0)[:, None]
+    return pasted + events.current(bases.parts.trend), lag
+
+
+def smooth_splice(events: Events, rng: np.random.Generator) -> Rendered:
+    """Q13: another stretch of the trajectory that meets value and slope at both ends.
+
+    No joint can be seen: only the dynamics in between are not those of this moment.
+    """
+    signal = events.bases.parts.signal[events.row].astype(np.float64)
+    cost = _joint_cost(events, signal)
+    best = np.argpartition(cost, CANDIDATES, axis=1)[:, :CANDIDATES]
+    rows = np.arange(len(events))[:, None, None]
+    taken = signal[rows, np.minimum(best[:, :, None] + events.elapsed, signal.shape[1] - 1)]
+    inside = events.elapsed < events.length[:, None]
+    present = events.signal
+    gap = np.where(inside[:, None], taken - present[:, None], 0.0)
+    change = np.sqrt((gap**2).sum(axis=2) / events.length[:, None])
+    price = np.take_along_axis(cost, best, axis=1)
+    visible = change > 0.4 * events.spread[:, None]
+    drawn = np.where(visible, price, np.inf).argmin(axis=1)
+    spliced = np.take_along_axis(taken, drawn[:, None, None], axis=1)[:, 0]
+    origin = np.take_along_axis(best, drawn[:, None], axis=1)[:, 0]
+    cheapest = np.take_along_axis(price, drawn[:, None], axis=1)
+    joined = spliced + _closing(events, signal, origin)
+    # A poor match would be bent into shape visibly: leave the row unchanged, it is drawn again.
+    good = (cheapest < 0.3) & visible.any(axis=1, keepdims=True)
+    lag = (origin - events.start).astype(float)
+    return np.where(good, joined, present) + events.background, lag
+
+
+def noise_burst(events: Events, rng: np.random.Generator) -> Rendered:
+    """Q15: much more noise, coloured or white, or noise that goes silent."""
+    factor = np.exp(rng.uniform(np.log(1.5), np.log(6.0), len(events)))
+    shape = (len(events), len(events.elapsed))
+    white = rng.standard_normal(shape)
+    soft = uniform_filter1d(rng.standard_normal((shape[0], shape[1] + 8)), 4, axis=1)[:, 4:-4] * 2
+    burst = np.where(rng.random((len(events), 1)) < 0.3, soft, white)
+    scale = factor * np.maximum(events.noise, 0.12 * events.spread)
+    quiet = (rng.random(len(events)) < 0.25) & (events.noise > 0.3 * events.spread)
+    share = rng.uniform(0.0, 0.4, len(events))
+    noise = events.current(events.bases.parts.noise)
+    change = np.where(quiet[:, None], (share[:, None] - 1) * noise, scale[:, None] * burst)
+    return events.values + change, np.where(quiet, share, factor)
+
+
+def smoothing(events: Events, rng: np.random.Generator) -> Rendered:
+    """Q16: a moving average took the detail away."""
+    share = rng.uniform(0.1, 0.5, len(events))
+    width = np.maximum(np.round(share * events.length), 3)
+    half = (width // 2).astype(np.int64)[:, None]
+    total = np.cumsum(events.bases.series[events.row], axis=1, dtype=np.float64)
+    last = events.bases.length - 1
+    right, left = np.minimum(events.time + half, last), np.maximum(events.time - half, 1)
+    sums = np.take_along_axis(total, right, axis=1) - np.take_along_axis(total, left - 1, axis=1)
+    return sums / (right - left + 1), share
+
+
+def with_order(bases: Bases) -> np.ndarray:
+    """The order of the values matters: a season, or dynamics that are not mere noise."""
+    orderless = np.isin(np.array(GENERATORS)[bases.generator], _WITHOUT_ORDER)
+    return (bases.seasonal | ~orderless).astype(float)
+
+
+def with_cycles(bases: Bases) -> np.ndarray:
+    """A season or a chaotic rhythm with at least two cycles in a window."""
+    rhythmic = bases.seasonal | (bases.generator == GENERATORS.index("N8 chaos"))
+    return (rhythmic & (bases.timescale < 100)).astype(float)
+
+
+def with_smooth_dynamics(bases: Bases) -> np.ndarray:
+    """Smooth trajectories that do not repeat exactly, chaos above all."""
+    names = np.array(GENERATORS)[bases.generator]
+    return np.where(names == "N8 chaos", 4.0, np.isin(names, _SMOOTH).astype(float))
+
+
+def _joint_cost(events: Events, signal: np.ndarray) -> np.ndarray:
+    """Mismatch (events, length) of value, slope and curvature at both ends, by place of origin."""
+    length = signal.shape[1]
+    origin = np.arange(length)
+    cost = np.zeros(signal.shape)
+    radian = (events.period / (2 * np.pi))[:, None]
+    for end in (np.zeros_like(events.length), events.length):
+        places = np.clip(origin + end[:, None], 1, length - 2)
+        target = np.clip(events.start + end, 1, length - 2)
+        value, slope, bend = _jet(signal, places)
+        value0, slope0, bend0 = _jet(signal, target[:, None])
+        cost += (value - value0) ** 2 + (radian * (slope - slope0)) ** 2
+        cost += 0.3 * (radian**2 * (bend - bend0)) ** 2
+    cost /= (events.spread**2)[:, None]
+    near = np.abs(origin - events.start[:, None]) < np.maximum(6, 0.15 * events.period)[:, None]
+    cost[near | (origin < 2) | (origin + events.length[:, None] > length - 3)] = np.inf
+    return cost
+
+
+def _jet(signal: np.ndarray, place: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Value, slope and curvature at each place."""
+    left = np.take_along_axis(signal, place - 1, axis=1)
+    here = np.take_along_axis(signal, place, axis=1)
+    right = np.take_along_axis(signal, place + 1, axis=1)
+    return here, (right - left) / 2, right - 2 * here + left
+
+
+def _closing(events: Events, signal: np.ndarray, origin: np.ndarray) -> np.ndarray:
+    """The cubic that removes what mismatch of value and slope is left at both ends."""
+    length = events.length.astype(float)[:, None]
+    gaps = []
+    for end in (np.zeros_like(events.length), events.length):
+        limit = signal.shape[1] - 2
+        value, slope, _ = _jet(signal, np.clip(origin + end, 1, limit)[:, None])
+        value0, slope0, _ = _jet(signal, np.clip(events.start + end, 1, limit)[:, None])
+        gaps.append((value0 - value, (slope0 - slope) * length))
+    (value_in, slope_in), (value_out, slope_out) = gaps
+    u = np.minimum(events.elapsed / length, 1.0)
+    return np.asarray(
+        value_in * (1 + 2 * u) * (1 - u) ** 2
+        + slope_in * u * (1 - u) ** 2
+        + value_out * u**2 * (3 - 2 * u)
+        + slope_out * u**2 * (u - 1)
+    )
+
+
+OWN_DATA = (
+    Operation(
+        name="Q4 value mirror",
+        render=value_mirror,
+        lengths=periods(0.5, 2),
+        suits=with_order,
+        tapered=True,
+        reason="a swapped sign or polarity",
+    ),
+    Operation(
+        name="Q5 time reversal",
+        render=time_reversal,
+        lengths=periods(0.5, 2),
+        suits=with_order,
+        tapered=True,
+        reason="a stretch in the wrong order",
+    ),
+    Operation(
+        name="Q10 local warp",
+        render=local_warp,
+        lengths=periods(0.5, 3),
+        suits=with_order,
+        reason="a stumble: slow then fast",
+    ),
+    Operation(
+        name="Q11 missing or extra cycle",
+        render=cycle_count,
+        lengths=periods(1.5, 3, shortest=12, longest=200),
+        suits=with_cycles,
+        tapered=True,
+        reason="a skipped or doubled beat or cycle",
+    ),
+    Operation(
+        name="Q12 segment swap",
+        render=segment_swap,
+        lengths=periods(0.5, 2.5, shortest=8, longest=128),
+        suits=with_order,
+        weight=2.0,
+        tapered=True,
+        covers=True,
+        reason="replayed, delayed or misplaced data; the own past at the wrong time",
+    ),
+    Operation(
+        name="Q13 smooth splice",
+        render=smooth_splice,
+        lengths=steps(10, 60),
+        suits=with_smooth_dynamics,
+        weight=2.0,
+        reason="wrong dynamics without any visible joint",
+    ),
+    Operation(
+        name="Q15 noise burst",
+        render=noise_burst,
+        lengths=periods(0.5, 3, shortest=8, longest=128),
+        suits=anything,
+        tapered=True,
+        scalable=True,
+        covers=True,
+        reason="interference, contact noise, or a filter that hides it",
+    ),
+    Operation(
+        name="Q16 smoothing",
+        render=smoothing,
+        lengths=periods(0.7, 3, shortest=16, longest=128),
+        suits=anything,
+        tapered=True,
+        covers=True,
+        reason="averaged, interpolated or re-sampled data",
+    ),
+)

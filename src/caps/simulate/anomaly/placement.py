@@ -1,0 +1,136 @@
+"""Where events and windows lie: inside, cut at either end, covering everything, one or several."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from caps.simulate.anomaly.events import Bases
+from caps.simulate.anomaly.operation import Operation, Place
+
+# Inside the window, starting before it, ending after it, covering all of it.
+CROPS = (0.75, 0.08, 0.12, 0.05)
+# One, two or three events in a window.
+EVENT_COUNTS = (0.75, 0.2, 0.05)
+GAP = 4
+ATTEMPTS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """Windows and their events on rows of the bases; a start of -1 means no further event."""
+
+    row: np.ndarray  # (windows,)
+    origin: np.ndarray  # (windows,) first step of the window in the long series
+    start: np.ndarray  # (windows, 3) first step of each event in the long series
+    length: np.ndarray  # (windows, 3)
+
+
+def place(
+    operation: Operation, bases: Bases, row: np.ndarray, window: int, rng: np.random.Generator
+) -> Placed:
+    """Draw windows on `row` and the events of `operation` in them."""
+    start = np.full((len(row), 3), -1)
+    length = np.ones((len(row), 3), dtype=np.int64)
+    anchor, first = _first(operation, bases, row, rng)
+    relative, first = _crop(operation, first, window, rng)
+    if anchor is None:
+        origin = _origins(bases, relative, first, window, rng)
+    else:
+        origin = np.clip(anchor - relative, 0, bases.length - window)
+        relative = anchor - origin
+    begin = np.maximum(origin + relative, 1)
+    start[:, 0] = begin
+    length[:, 0] = np.minimum(origin + relative + first, bases.length - 1) - begin
+    if operation.place is Place.ANYWHERE:
+        _add_events(operation, bases, row, origin, start, length, window, rng)
+    return Placed(row, origin, start, length)
+
+
+def _first(
+    operation: Operation, bases: Bases, row: np.ndarray, rng: np.random.Generator
+) -> tuple[np.ndarray | None, np.ndarray]:
+    """Start (where the operation fixes it) and length of the main event."""
+    timescale = bases.timescale[row]
+    length = operation.lengths(rng, timescale)
+    if operation.place in (Place.FEATURE, Place.CYCLE):
+        spans = _drawn_feature(bases, row, rng)
+        if operation.place is Place.FEATURE:
+            return spans[:, 0], np.maximum(spans[:, 1] - spans[:, 0], 1)
+        whole = np.round(timescale).astype(np.int64)
+        middle = spans.sum(axis=1) // 2
+        return np.clip(middle - whole // 2, 1, bases.length - whole - 1), whole
+    if operation.place is Place.DAY:
+        days = bases.parts.phase[row].astype(np.int64)
+        midnight = np.diff(days, axis=1) > 0
+        drawn = (midnight * rng.random(midnight.shape)).argmax(axis=1) + 1
+        return drawn, np.round(length * timescale).astype(np.int64)
+    return None, length
+
+
+def _drawn_feature(bases: Bases, row: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Start and stop of one expected spike or beat per row."""
+    known = bases.parts.features[row]
+    weight = (known[:, :, 0] > 0) * rng.uniform(0.1, 1.0, known.shape[:2])
+    return np.asarray(known[np.arange(len(row)), weight.argmax(axis=1)])
+
+
+def _crop(
+    operation: Operation, length: np.ndarray, window: int, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Start relative to the window and length of the main event."""
+    size = len(length)
+    if operation.place is Place.TO_THE_END:
+        return window - length, length + rng.integers(0, window // 4, size)
+    kind = rng.choice(4, size, p=CROPS)
+    inside = np.floor(rng.random(size) * np.maximum(window - length + 1, 1))
+    early = -np.round(rng.uniform(0.1, 0.7, size) * length)
+    late = window - np.maximum(np.round(rng.uniform(0.3, 0.9, size) * length), 1)
+    # One or two steps cannot be cut, and an event longer than the window cannot lie inside.
+    kind = np.where(length < 3, 0, kind)
+    kind = np.where((length > window) & (kind == 0), 2, kind)
+    relative = np.select([kind == 1, kind == 2], [early, late], inside)
+    if operation.covers:
+        before = rng.integers(0, window // 4, size)
+        after = rng.integers(0, window // 4, size)
+        relative = np.where(kind == 3, -before, relative)
+        length = np.where(kind == 3, before + window + after, length)
+    return relative.astype(np.int64), length
+
+
+def _origins(
+    bases: Bases, relative: np.ndarray, length: np.ndarray, window: int, rng: np.random.Generator
+) -> np.ndarray:
+    """First steps of windows such that window and event lie inside the long series."""
+    low = np.maximum(0, 1 - relative)
+    high = np.minimum(bases.length - window, bases.length - 1 - relative - length)
+    return low + np.floor(rng.random(len(low)) * np.maximum(high - low + 1, 1)).astype(np.int64)
+
+
+def _add_events(
+    operation: Operation,
+    bases: Bases,
+    row: np.ndarray,
+    origin: np.ndarray,
+    start: np.ndarray,
+    length: np.ndarray,
+    window: int,
+    rng: np.random.Generator,
+) -> None:
+    """Fill the second and third event where one is drawn and room is found for it."""
+    count = rng.choice(3, len(row), p=EVENT_COUNTS)
+    for nth in (1, 2):
+        for _ in range(ATTEMPTS):
+            wanted = np.flatnonzero((count >= nth) & (start[:, nth] < 0))
+            if len(wanted) == 0:
+                break
+            drawn = operation.lengths(rng, bases.timescale[row[wanted]])
+            room = window - drawn + 1
+            begin = np.maximum(origin[wanted] + np.floor(rng.random(len(wanted)) * room), 1)
+            apart = np.ones(len(wanted), dtype=bool)
+            for other in range(nth):
+                used = start[wanted, other] >= 0
+                left, right = start[wanted, other], start[wanted, other] + length[wanted, other]
+                apart &= ~used | (begin >= right + GAP) | (begin + drawn + GAP <= left)
+            apart &= room > 0
+            start[wanted[apart], nth] = begin[apart]
+            length[wanted[apart], nth] = drawn[apart]

@@ -1,0 +1,1 @@
+"""Normal series: sixteen small generators and the layers (trend, noise) they share."""
