@@ -62,6 +62,22 @@ def train(
     Checkpoints go to `folder / name`. SIGINT and SIGTERM write one before they take effect.
     After `minutes` the stage stops with a checkpoint and `finished=False`. On return the stage is
     in evaluation mode and holds the averaged weights if the schedule asks for an average.
+
+    >>> import torch
+    >>> class Mean(nn.Module):
+    ...     def __init__(self):
+    ...         super().__init__()
+    ...         self.level = nn.Parameter(torch.zeros(()))
+    ...     def forward(self, batch):
+    ...         return {"loss": (batch["x"] - self.level).square().mean()}
+    >>> def batches(size, generator):
+    ...     return {"x": torch.from_numpy(generator.normal(2.0, 0.1, size).astype("float32"))}
+    >>> stage = Mean()
+    >>> schedule = Schedule(steps=200, batch=8, learning_rate=0.05, decay="cosine")
+    >>> train(stage, batches, schedule, seed=0, name="mean").finished
+    True
+    >>> round(stage.level.item(), 1)
+    2.0
     """
     if not name or Path(name).name != name or name.startswith("."):
         raise InputError(f"the stage is named {name!r}", "give a name that can be a folder's")
