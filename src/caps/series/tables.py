@@ -36,10 +36,10 @@ class Table:
 
 def table_of(source: Any) -> Table:
     """Take an object in memory apart into columns without copying what is numeric already."""
-    if dependencies.is_pandas_dataframe(source) or dependencies.is_pandas_series(source):
-        return _pandas_table(source)
     if dependencies.is_narwhals_dataframe(source) or dependencies.is_narwhals_series(source):
         return table_of(source.to_native())
+    if dependencies.is_pandas_dataframe(source) or dependencies.is_pandas_series(source):
+        return _pandas_table(source)
     if dependencies.is_into_dataframe(source):
         return _frame_table(nw.from_native(source, eager_only=True))
     if dependencies.is_into_series(source):

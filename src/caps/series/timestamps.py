@@ -3,6 +3,7 @@
 import re
 import warnings
 from dataclasses import dataclass, replace
+from datetime import date
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 import narwhals as nw
@@ -65,12 +66,14 @@ class Instants:
 
 
 def looks_like_dates(column: Column) -> bool:
-    """Whether the first few values of a text column are dates written year first."""
+    """Whether the first few values are date objects, or text with the year first."""
     if is_number(column) or is_temporal(column):
         return False
     sample = [value for value in to_list(column[:20]) if not is_missing(value)]
     return bool(sample) and all(
-        isinstance(value, str) and _ISO_DATE.fullmatch(value.strip()) for value in sample
+        isinstance(value, date)
+        or (isinstance(value, str) and _ISO_DATE.fullmatch(value.strip()) is not None)
+        for value in sample
     )
 
 
@@ -130,8 +133,9 @@ def _in_utc(times: TimeArray, zone: str | None, name: str, wanted: TimeFormat) -
     try:
         local = pd.DatetimeIndex(times).tz_localize(wanted.timezone, ambiguous="infer")
     except ValueError as error:
+        cause = str(error).partition(". Try using")[0]
         raise InputError(
-            f"column {name!r} does not fit the clock changes of {wanted.timezone} ({error})",
+            f"column {name!r} does not fit the clock changes of {wanted.timezone} ({cause})",
             "write the times in UTC or with their offset (+02:00)",
         ) from None
     return Instants(_index_to_utc(local, name), None, wanted.timezone, wanted)
@@ -206,6 +210,10 @@ def _object_times(objects: list[Any], name: str, wanted: TimeFormat) -> Instants
     import pandas as pd
 
     try:
+        # Left to itself, pandas takes a stray number among dates for nanoseconds since 1970.
+        for value in objects:
+            if not (is_missing(value) or isinstance(value, date | np.datetime64)):
+                raise TypeError(f"found {value!r}")
         index = pd.DatetimeIndex(pd.to_datetime(objects))
     except (TypeError, ValueError) as error:
         raise InputError(
