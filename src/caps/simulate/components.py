@@ -39,7 +39,7 @@ class Components:
 
     @property
     def series(self) -> np.ndarray:
-        return self.signal + self.trend + self.noise
+        return np.asarray(self.signal + self.trend + self.noise)
 
 
 def components(signal: np.ndarray, **known: np.ndarray) -> Components:
@@ -96,7 +96,7 @@ def normalised(raw: Components, rng: np.random.Generator) -> Components:
     zero = np.where(np.isnan(raw.zero), below, (raw.zero - mean) / spread)
 
     def parts(values: np.ndarray) -> np.ndarray:
-        return (values / spread[:, None]).astype(np.float32)
+        return np.asarray((values / spread[:, None]).astype(np.float32))
 
     return replace(
         raw,

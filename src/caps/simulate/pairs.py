@@ -6,11 +6,12 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 WINDOW = 256
-# Columns of `PairBatch.parameters`. Onset and length are those of the main event in window steps
-# (the onset is negative where the event began before the window); strength is the main parameter
-# that the operation drew (its docstring says which); noise is the standard deviation of what cannot
-# be predicted; tries counts the draws until the pair was visible.
-PARAMETERS = ("onset", "length", "strength", "noise", "events", "tries")
+# Columns of `PairBatch.parameters`. Onset and length belong to the main event, in steps of the
+# window; the onset is negative where the event began before it. Strength is the main parameter that
+# the operation drew, noise the standard deviation of what cannot be predicted, events their number,
+# tries the draws until the pair was visible, and wanted the operation drawn first: it differs from
+# `operation` where that one could not be made visible.
+PARAMETERS = ("onset", "length", "strength", "noise", "events", "tries", "wanted")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,7 +8,7 @@ import numpy as np
 
 from caps.errors import InputError
 from caps.simulate.anomaly.operation import FAMILIES
-from caps.simulate.block import BLOCK_PAIRS, PAIRS_PER_BASE, simulate_block
+from caps.simulate.block import BLOCK_BASES, BLOCK_PAIRS, simulate_block
 from caps.simulate.pairs import WINDOW, PairBatch
 
 Progress = Callable[[int, int], None]
@@ -46,7 +46,7 @@ def simulate_pairs(
 
 def _block(seed: int, window: int, families: tuple[str, ...], index: int) -> PairBatch:
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(index,)))
-    return simulate_block(rng, families, window, index * (BLOCK_PAIRS // PAIRS_PER_BASE))
+    return simulate_block(rng, families, window, index * BLOCK_BASES)
 
 
 def _simulated(

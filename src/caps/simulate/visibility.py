@@ -7,20 +7,22 @@ from caps.simulate.pairs import PairBatch
 # Least root-mean-square of the residual in the support, in units of noise and of local spread.
 LEAST_IN_NOISE = 0.35
 LEAST_IN_SPREAD = 0.15
+# The same in units of the whole series: next to nothing is nothing, however still it is around it.
+LEAST = 0.06
 # Least peak of a point anomaly in units of noise.
 LEAST_PEAK = 3.0
 
 
 def threshold(noise: np.ndarray, spread: np.ndarray) -> np.ndarray:
     """Least root-mean-square residual that counts as visible."""
-    return np.maximum(LEAST_IN_NOISE * noise, LEAST_IN_SPREAD * spread)
+    return np.maximum(np.maximum(LEAST_IN_NOISE * noise, LEAST_IN_SPREAD * spread), LEAST)
 
 
 def strength(residual: np.ndarray, support: np.ndarray) -> np.ndarray:
     """Root-mean-square of each row of `residual` inside its support."""
     steps = np.maximum(support.sum(axis=1), 1)
     energy = np.where(support, residual, 0).astype(np.float64) ** 2
-    return np.sqrt(energy.sum(axis=1) / steps)
+    return np.asarray(np.sqrt(energy.sum(axis=1) / steps))
 
 
 def passes(

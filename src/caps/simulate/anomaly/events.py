@@ -14,7 +14,7 @@ from caps.simulate.components import Components
 SURROUNDINGS = 32
 # Every local statistic is taken over this many evenly spread samples, so one array holds them all.
 SAMPLES = 96
-SMALLEST_LOCAL_SPREAD = 0.05
+SMALLEST_LOCAL_SPREAD = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Bases:
 
     @property
     def seasonal(self) -> np.ndarray:
-        return np.isfinite(self.parts.period)
+        return np.asarray(np.isfinite(self.parts.period))
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class Events:
     @property
     def progress(self) -> np.ndarray:
         """0 at the first and 1 at the last step of each event (events, longest)."""
-        return np.minimum(self.elapsed / np.maximum(self.length - 1, 1)[:, None], 1.0)
+        return np.asarray(np.minimum(self.elapsed / np.maximum(self.length - 1, 1)[:, None], 1.0))
 
     def current(self, part: np.ndarray) -> np.ndarray:
         """Values of a (rows, length) array over the time of the events."""
@@ -81,7 +81,7 @@ class Events:
     def background(self) -> np.ndarray:
         """Trend and noise, which stay when the signal is rendered anew."""
         parts = self.bases.parts
-        return self.current(parts.trend) + self.current(parts.noise)
+        return np.asarray(self.current(parts.trend) + self.current(parts.noise))
 
     @property
     def signal(self) -> np.ndarray:
@@ -110,7 +110,7 @@ class Events:
         period = self.period[:, None]
         time = time - np.ceil(np.maximum(time - last, 0) / period) * period
         time = time + np.ceil(np.maximum(-time, 0) / period) * period
-        return np.clip(time, 0, last)
+        return np.asarray(np.clip(time, 0, last))
 
 
 def interpolated(part: np.ndarray, row: np.ndarray, time: np.ndarray) -> np.ndarray:
@@ -136,10 +136,13 @@ def survey(parts: Components, generator: np.ndarray) -> Bases:
     """Bases of normalised components: timescale, noise and range of every row."""
     series = parts.series
     noise = np.maximum(parts.noise.std(axis=1), parts.texture)
+    timescale = parts.period.copy()
+    free = np.flatnonzero(np.isnan(timescale))
+    timescale[free] = rhythm(series[free])
     return Bases(
         parts=parts,
         series=series,
-        timescale=np.where(np.isfinite(parts.period), parts.period, rhythm(series)),
+        timescale=timescale,
         noise=noise,
         low=series.min(axis=1),
         high=series.max(axis=1),
@@ -198,4 +201,4 @@ def _samples(bases: Bases, row: np.ndarray, first: np.ndarray, stop: np.ndarray)
     share = np.linspace(0, 1, SAMPLES)
     first = np.maximum(first, 0)[:, None]
     stop = np.minimum(stop, bases.length - 1)[:, None]
-    return np.round(first + share * (stop - first)).astype(np.int64)
+    return np.asarray(np.round(first + share * (stop - first)).astype(np.int64))

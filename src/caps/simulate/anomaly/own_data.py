@@ -18,7 +18,9 @@ _SMOOTH = (
     "N16 bump train",
 )
 # Best matches of both ends that are looked at before one of them is spliced in.
-CANDIDATES = 24
+CANDIDATES = 128
+# Largest mismatch of both ends (value, slope, curvature), in squared local spreads.
+WORST_JOINT = 3.0
 
 
 def value_mirror(events: Events, rng: np.random.Generator) -> Rendered:
@@ -92,28 +94,25 @@ def segment_swap(events: Events, rng: np.random.Generator) -> Rendered:
 def smooth_splice(events: Events, rng: np.random.Generator) -> Rendered:
     """Q13: another stretch of the trajectory that meets value and slope at both ends.
 
-    No joint can be seen: only the dynamics in between are not those of this moment.
+    What mismatch is left fades out towards the ends, so no joint can be seen: only the dynamics
+    in between are not those of this moment.
     """
-    signal = events.bases.parts.signal[events.row].astype(np.float64)
+    signal = events.bases.parts.signal[events.row]
     cost = _joint_cost(events, signal)
     best = np.argpartition(cost, CANDIDATES, axis=1)[:, :CANDIDATES]
     rows = np.arange(len(events))[:, None, None]
     taken = signal[rows, np.minimum(best[:, :, None] + events.elapsed, signal.shape[1] - 1)]
-    inside = events.elapsed < events.length[:, None]
-    present = events.signal
-    gap = np.where(inside[:, None], taken - present[:, None], 0.0)
-    change = np.sqrt((gap**2).sum(axis=2) / events.length[:, None])
+    change = (taken - events.signal[:, None]) * _fade(rng, events)[:, None]
+    size = np.sqrt((change**2).sum(axis=2) / events.length[:, None])
     price = np.take_along_axis(cost, best, axis=1)
-    visible = change > 0.4 * events.spread[:, None]
-    drawn = np.where(visible, price, np.inf).argmin(axis=1)
-    spliced = np.take_along_axis(taken, drawn[:, None, None], axis=1)[:, 0]
-    origin = np.take_along_axis(best, drawn[:, None], axis=1)[:, 0]
-    cheapest = np.take_along_axis(price, drawn[:, None], axis=1)
-    joined = spliced + _closing(events, signal, origin)
-    # A poor match would be bent into shape visibly: leave the row unchanged, it is drawn again.
-    good = (cheapest < 0.3) & visible.any(axis=1, keepdims=True)
-    lag = (origin - events.start).astype(float)
-    return np.where(good, joined, present) + events.background, lag
+    # Deterministic dynamics return to the same path after the best matches: those change nothing.
+    usable = (size > 0.4 * events.spread[:, None]) & (price < WORST_JOINT)
+    drawn = np.where(usable, price, np.inf).argmin(axis=1)[:, None]
+    chosen = np.take_along_axis(change, drawn[:, :, None], axis=1)[:, 0]
+    # Without any usable match the row stays as it is, and the gate has it drawn again.
+    chosen = np.where(usable.any(axis=1, keepdims=True), chosen, 0.0)
+    lag = np.take_along_axis(best, drawn, axis=1)[:, 0] - events.start
+    return events.values + chosen, lag.astype(float)
 
 
 def noise_burst(events: Events, rng: np.random.Generator) -> Rendered:
@@ -152,13 +151,14 @@ def with_order(bases: Bases) -> np.ndarray:
 def with_cycles(bases: Bases) -> np.ndarray:
     """A season or a chaotic rhythm with at least two cycles in a window."""
     rhythmic = bases.seasonal | (bases.generator == GENERATORS.index("N8 chaos"))
-    return (rhythmic & (bases.timescale < 100)).astype(float)
+    return np.asarray((rhythmic & (bases.timescale < 100)).astype(float))
 
 
 def with_smooth_dynamics(bases: Bases) -> np.ndarray:
     """Smooth trajectories that do not repeat exactly, chaos above all."""
     names = np.array(GENERATORS)[bases.generator]
-    return np.where(names == "N8 chaos", 4.0, np.isin(names, _SMOOTH).astype(float))
+    weight = np.where(names == "N8 chaos", 4.0, np.isin(names, _SMOOTH).astype(float))
+    return np.where(bases.timescale >= 10, weight, 0.0)
 
 
 def _joint_cost(events: Events, signal: np.ndarray) -> np.ndarray:
@@ -188,23 +188,13 @@ def _jet(signal: np.ndarray, place: np.ndarray) -> tuple[np.ndarray, np.ndarray,
     return here, (right - left) / 2, right - 2 * here + left
 
 
-def _closing(events: Events, signal: np.ndarray, origin: np.ndarray) -> np.ndarray:
-    """The cubic that removes what mismatch of value and slope is left at both ends."""
-    length = events.length.astype(float)[:, None]
-    gaps = []
-    for end in (np.zeros_like(events.length), events.length):
-        limit = signal.shape[1] - 2
-        value, slope, _ = _jet(signal, np.clip(origin + end, 1, limit)[:, None])
-        value0, slope0, _ = _jet(signal, np.clip(events.start + end, 1, limit)[:, None])
-        gaps.append((value0 - value, (slope0 - slope) * length))
-    (value_in, slope_in), (value_out, slope_out) = gaps
-    u = np.minimum(events.elapsed / length, 1.0)
-    return np.asarray(
-        value_in * (1 + 2 * u) * (1 - u) ** 2
-        + slope_in * u * (1 - u) ** 2
-        + value_out * u**2 * (3 - 2 * u)
-        + slope_out * u**2 * (u - 1)
-    )
+def _fade(rng: np.random.Generator, events: Events) -> np.ndarray:
+    """1 in the middle of each event, with value and slope 0 at both ends."""
+    edge = np.minimum(rng.uniform(0.25, 0.5, len(events)) * events.length, events.period / 2)
+    after = events.elapsed + 1
+    before = events.length[:, None] - events.elapsed
+    share = np.clip(np.minimum(after, before) / (edge[:, None] + 1), 0, 1)
+    return np.asarray(share * share * (3 - 2 * share))
 
 
 OWN_DATA = (

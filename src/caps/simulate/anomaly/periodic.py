@@ -128,10 +128,17 @@ def discord_day(events: Events, rng: np.random.Generator) -> Rendered:
     return events.signal_at(clock) + events.background, lag.astype(float)
 
 
+def with_beats(bases: Bases) -> np.ndarray:
+    """One expected feature per cycle, and cycles short enough for a window."""
+    return np.asarray(
+        with_features(bases) * (bases.parts.day.max(axis=1) < 0) * (bases.timescale <= 200)
+    )
+
+
 def with_calendar(bases: Bases) -> np.ndarray:
     """The series has weekdays and weekends, and days short enough for a window."""
-    known = (bases.parts.day.max(axis=1) >= 0) & (bases.length > 6 * bases.timescale)
-    return known.astype(float)
+    known = (bases.parts.day.max(axis=1) >= 0) & (bases.timescale <= 160)
+    return np.asarray((known & (bases.length > 6 * bases.timescale)).astype(float))
 
 
 def _two_periods(events: Events) -> np.ndarray:
@@ -139,7 +146,8 @@ def _two_periods(events: Events) -> np.ndarray:
     middle = events.start + events.length / 2
     share = np.linspace(-1, 1, SAMPLES)
     span = np.maximum(events.period, events.length / 2)[:, None]
-    return np.clip(np.round(middle[:, None] + share * span), 0, events.bases.length - 1).astype(int)
+    time = np.clip(np.round(middle[:, None] + share * span), 0, events.bases.length - 1)
+    return np.asarray(time, dtype=np.int64)
 
 
 def _signal_centre(events: Events) -> np.ndarray:
@@ -226,7 +234,7 @@ SEASON = (
         name="Q9 pulse edit",
         render=pulse_edit,
         lengths=steps(1, 1),
-        suits=with_features,
+        suits=with_beats,
         place=Place.CYCLE,
         reason="one premature, late, wide or narrow beat",
     ),

@@ -11,6 +11,7 @@ from caps.simulate.anomaly.operation import Operation, Place
 CROPS = (0.75, 0.08, 0.12, 0.05)
 # One, two or three events in a window.
 EVENT_COUNTS = (0.75, 0.2, 0.05)
+MOST_EVENTS = len(EVENT_COUNTS)
 GAP = 4
 ATTEMPTS = 4
 
@@ -29,8 +30,8 @@ def place(
     operation: Operation, bases: Bases, row: np.ndarray, window: int, rng: np.random.Generator
 ) -> Placed:
     """Draw windows on `row` and the events of `operation` in them."""
-    start = np.full((len(row), 3), -1)
-    length = np.ones((len(row), 3), dtype=np.int64)
+    start = np.full((len(row), MOST_EVENTS), -1)
+    length = np.ones((len(row), MOST_EVENTS), dtype=np.int64)
     anchor, first = _first(operation, bases, row, rng)
     relative, first = _crop(operation, first, window, rng)
     if anchor is None:
@@ -103,7 +104,9 @@ def _origins(
     """First steps of windows such that window and event lie inside the long series."""
     low = np.maximum(0, 1 - relative)
     high = np.minimum(bases.length - window, bases.length - 1 - relative - length)
-    return low + np.floor(rng.random(len(low)) * np.maximum(high - low + 1, 1)).astype(np.int64)
+    return np.asarray(
+        low + np.floor(rng.random(len(low)) * np.maximum(high - low + 1, 1)).astype(np.int64)
+    )
 
 
 def _add_events(
@@ -117,8 +120,8 @@ def _add_events(
     rng: np.random.Generator,
 ) -> None:
     """Fill the second and third event where one is drawn and room is found for it."""
-    count = rng.choice(3, len(row), p=EVENT_COUNTS)
-    for nth in (1, 2):
+    count = rng.choice(MOST_EVENTS, len(row), p=EVENT_COUNTS)
+    for nth in range(1, MOST_EVENTS):
         for _ in range(ATTEMPTS):
             wanted = np.flatnonzero((count >= nth) & (start[:, nth] < 0))
             if len(wanted) == 0:

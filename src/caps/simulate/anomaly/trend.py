@@ -151,7 +151,7 @@ def creeping(events: Events, rng: np.random.Generator) -> Rendered:
 
 def with_states(bases: Bases) -> np.ndarray:
     """The series has at least two known levels."""
-    return (np.isfinite(bases.parts.levels).sum(axis=1) >= 2).astype(float)
+    return np.asarray((np.isfinite(bases.parts.levels).sum(axis=1) >= 2).astype(float))
 
 
 def _signed(rng: np.random.Generator, events: Events, height: np.ndarray) -> np.ndarray:
@@ -167,7 +167,7 @@ def _plateau(rng: np.random.Generator, events: Events, least: int = 0) -> np.nda
     """0 to 1 and back, each within at most four steps."""
     left = np.maximum(events.length[:, None] - events.elapsed, 0)
     edge = rng.integers(max(least, 1), 5, (len(events), 1)) + least
-    return np.minimum(_onset(rng, events), np.minimum(left / edge, 1.0))
+    return np.asarray(np.minimum(_onset(rng, events), np.minimum(left / edge, 1.0)))
 
 
 TREND = (

@@ -44,7 +44,7 @@ def web_metric(rng: np.random.Generator, rows: int, length: int) -> Components:
         quantum=quantum,
         zero=np.zeros(rows),
         features=features,
-        day=np.where((period < 400)[:, None], day, -1).astype(np.int8),
+        day=day,
     )
 
 
@@ -78,7 +78,7 @@ def power_demand(rng: np.random.Generator, rows: int, length: int) -> Components
 def _weekend(rng: np.random.Generator, phase: np.ndarray) -> np.ndarray:
     """1 on two days out of seven, 0 on the others."""
     first = rng.integers(0, 7, (len(phase), 1))
-    return (((np.floor(phase).astype(np.int64) + first) % 7) >= 5).astype(np.int8)
+    return np.asarray((((np.floor(phase).astype(np.int64) + first) % 7) >= 5).astype(np.int8))
 
 
 def _blended(

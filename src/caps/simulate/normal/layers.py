@@ -31,12 +31,15 @@ OWN_NOISE = Layers(trend=0.2, noise=(1.0, 0.0, 0.0, 0.0), modulation=0.0, flip=0
 def layered(rng: np.random.Generator, made: Components, layers: Layers) -> Components:
     """`made` with the layers added, its own trend and noise kept."""
     rows, length = made.signal.shape
-    depth = rng.uniform(0, 0.3, rows) * (rng.random(rows) < layers.modulation)
-    modulation = 1 + depth[:, None] * slow_wave(rng, rows, length)
-    signal = made.signal * modulation
+    signal = made.signal.copy()
+    swaying = np.flatnonzero(rng.random(rows) < layers.modulation)
+    depth = rng.uniform(0, 0.3, (len(swaying), 1))
+    signal[swaying] *= 1 + depth * slow_wave(rng, len(swaying), length)
     sign = np.where(rng.random(rows) < layers.flip, -1.0, 1.0)[:, None]
     spread = signal.std(axis=1)
-    level = trend_paths(rng, rows, length) * (rng.random(rows) < layers.trend)[:, None]
+    level = np.zeros((rows, length))
+    trending = np.flatnonzero(rng.random(rows) < layers.trend)
+    level[trending] = trend_paths(rng, len(trending), length)
     noise = _noise(rng, signal, layers)
     return replace(
         made,
@@ -54,9 +57,8 @@ def trend_paths(rng: np.random.Generator, rows: int, length: int) -> np.ndarray:
     line = np.broadcast_to(time, (rows, length)) * rng.choice([-1.0, 1.0], (rows, 1))
     knots = np.sort(rng.random((rows, 4, 1)), axis=1)
     slopes = rng.normal(0, 1, (rows, 4, 1))
-    broken = (slopes * np.maximum(time - knots, 0)).sum(axis=1) + rng.normal(
-        0, 0.5, (rows, 1)
-    ) * time
+    broken = (slopes * np.maximum(time - knots, 0)).sum(axis=1)
+    broken += rng.normal(0, 0.5, (rows, 1)) * time
     path = np.stack([line, broken, slow_wave(rng, rows, length)])[kind, np.arange(rows)]
     span = np.ptp(path, axis=1, keepdims=True)
     path = (path - path.mean(axis=1, keepdims=True)) / np.maximum(span, 1e-9)
@@ -69,14 +71,14 @@ def _noise(rng: np.random.Generator, signal: np.ndarray, layers: Layers) -> np.n
     low, high = np.array(NOISE_RANGES)[rng.choice(4, rows, p=layers.noise)].T
     share = rng.uniform(low, high)
     noise = rng.standard_normal((rows, length))
-    law = rng.choice(4, rows, p=[0.6, 0.2, 0.1, 0.1])
+    law = np.asarray(rng.choice(4, rows, p=[0.6, 0.2, 0.1, 0.1]))
     for row in np.flatnonzero((law > 0) & (share > 0)):
         noise[row] = _coloured(rng, int(law[row]), length)
     centred = signal - signal.mean(axis=1, keepdims=True)
     follows = np.clip(
         1 + 0.6 * centred / np.maximum(signal.std(axis=1, keepdims=True), 1e-9), 0.3, 2
     )
-    noise = np.where((rng.random(rows) < 0.15)[:, None], noise * follows, noise)
+    noise = np.where(rng.random((rows, 1)) < 0.15, noise * follows, noise)
     return np.asarray(np.clip(noise, -WIDEST_NOISE, WIDEST_NOISE) * share[:, None])
 
 

@@ -85,7 +85,7 @@ def smooth_path(rng: np.random.Generator, length: int, scale: np.ndarray) -> np.
     white = rng.standard_normal((rows, len(frequency))) + 1j * rng.standard_normal(
         (rows, len(frequency))
     )
-    return np.asarray(np.fft.irfft(white * gain, span)[:, :length]) * np.sqrt(span / 2)
+    return np.asarray(np.fft.irfft(white * gain, span)[:, :length] * np.sqrt(span / 2))
 
 
 def _poles(rng: np.random.Generator) -> np.ndarray:

@@ -1,0 +1,150 @@
+"""Draws of one operation: windows with events, rendered, cut, bounded and checked by the gate."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from caps.simulate.anomaly.catalogue import CATALOGUE
+from caps.simulate.anomaly.events import Bases, Events, in_context
+from caps.simulate.anomaly.operation import FAMILIES, Operation
+from caps.simulate.anomaly.placement import MOST_EVENTS, Placed, place
+from caps.simulate.pairs import PairBatch
+from caps.simulate.visibility import LEAST_PEAK, passes, strength, threshold
+
+# Of the pairs whose operation allows it; about half of all draws do, so a tenth of all is hard.
+HARD_SHARE = 0.18
+LARGEST_VALUE = 12.0
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """Windows of one operation, and whether each passed the gate."""
+
+    pairs: PairBatch
+    accepted: np.ndarray  # (n,)
+
+
+def draft(code: int, count: int, bases: Bases, window: int, rng: np.random.Generator) -> Draft:
+    """Draw `count` windows with events of the operation number `code`."""
+    operation = CATALOGUE[code]
+    suits = operation.suits(bases)
+    row = rng.choice(len(suits), count, p=suits / suits.sum())
+    placed = place(operation, bases, row, window, rng)
+    owner, nth = np.nonzero(placed.start >= 0)
+    events = in_context(bases, row[owner], placed.start[owner, nth], placed.length[owner, nth])
+    values, drawn = operation.render(events, rng)
+    change = (values - events.values) * _weights(operation, events, rng)
+    residual, number = _scattered(events, owner, nth, placed, change, window)
+    spread = np.ones((count, MOST_EVENTS))
+    spread[owner, nth] = events.spread
+    # All events of a window face the gate of the main one at least, so that their union passes it.
+    spread = np.maximum(spread, spread[:, :1])
+    if operation.scalable:
+        weak = _weakened(operation, residual, number, bases.noise[row], spread[:, 0], rng)
+        hard = rng.random(count) < HARD_SHARE
+        residual = np.where(hard[:, None], weak, residual)
+    normal = bases.series[row[:, None], placed.origin[:, None] + np.arange(window)]
+    normal = np.clip(normal, -LARGEST_VALUE, LARGEST_VALUE)
+    possible = _possible(normal + residual, bases, row).astype(np.float32)
+    seen = _seen(operation, possible - normal, number, bases.noise[row], spread)
+    # A further event that turned out invisible is taken back; without the main one all is redrawn.
+    support = (number > 0) & np.take_along_axis(seen, np.maximum(number - 1, 0), axis=1)
+    main = np.flatnonzero(nth == 0)
+    parameters = {
+        "onset": placed.start[:, 0] - placed.origin,
+        "length": placed.length[:, 0],
+        "strength": drawn[main],
+        "noise": bases.noise[row],
+        "events": seen.sum(axis=1),
+        "tries": np.ones(count),
+        "wanted": np.full(count, code),
+    }
+    pairs = PairBatch(
+        normal=normal,
+        anomalous=np.where(support, possible, normal),
+        support=support,
+        family=np.full(count, FAMILIES.index(operation.family), dtype=np.int8),
+        operation=np.full(count, code, dtype=np.int16),
+        generator=bases.generator[row].astype(np.int16),
+        reference=row.astype(np.int64),
+        period=bases.parts.period[row].astype(np.float32),
+        spread=spread[:, 0].astype(np.float32),
+        parameters=np.stack(list(parameters.values()), axis=1).astype(np.float32),
+    )
+    return Draft(pairs, seen[:, 0])
+
+
+def _weights(operation: Operation, events: Events, rng: np.random.Generator) -> np.ndarray:
+    """1 inside each event; tapered operations ease in and out over up to four steps."""
+    inside = events.elapsed < events.length[:, None]
+    if not operation.tapered:
+        return inside.astype(np.float32)
+    ease = np.minimum(rng.integers(1, 5, len(events)), events.length // 4)[:, None]
+    edge = np.minimum(events.elapsed, events.length[:, None] - 1 - events.elapsed)
+    share = np.clip((edge + 1) / (ease + 1), 0, 1)
+    return np.where(inside, 0.5 - 0.5 * np.cos(np.pi * share), 0.0).astype(np.float32)
+
+
+def _scattered(
+    events: Events,
+    owner: np.ndarray,
+    nth: np.ndarray,
+    placed: Placed,
+    change: np.ndarray,
+    window: int,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Residual and event number (windows, window) of all events, cut at the window; 0 is none."""
+    residual = np.zeros((len(placed.row), window))
+    number = np.zeros((len(placed.row), window), dtype=np.int64)
+    column = events.start[:, None] - placed.origin[owner, None] + events.elapsed
+    inside = (events.elapsed < events.length[:, None]) & (column >= 0) & (column < window)
+    rows = np.broadcast_to(owner[:, None], column.shape)[inside]
+    residual[rows, column[inside]] = change[inside]
+    number[rows, column[inside]] = np.broadcast_to(nth[:, None] + 1, column.shape)[inside]
+    return residual, number
+
+
+def _weakened(
+    operation: Operation,
+    residual: np.ndarray,
+    number: np.ndarray,
+    noise: np.ndarray,
+    spread: np.ndarray,
+    rng: np.random.Generator,
+) -> np.ndarray:
+    """Hard cases: the residual scaled down to where its main event is just above the gate."""
+    main = number == 1
+    aim = threshold(noise, spread) * rng.uniform(1.1, 1.7, len(residual))
+    factor = aim / np.maximum(strength(residual, main), 1e-9)
+    if operation.family == "point":
+        peak = np.abs(np.where(main, residual, 0)).max(axis=1)
+        factor = np.maximum(factor, 1.1 * LEAST_PEAK * noise / np.maximum(peak, 1e-9))
+    return np.asarray(residual * np.minimum(factor, 1.0)[:, None])
+
+
+def _possible(values: np.ndarray, bases: Bases, row: np.ndarray) -> np.ndarray:
+    """What the sensor could have reported: no negative counts, no values between its steps."""
+    parts = bases.parts
+    step, zero = parts.quantum[row, None], parts.zero[row, None]
+    coarse = zero + step * np.round((values - zero) / np.where(step > 0, step, 1.0))
+    values = np.where(step > 0, coarse, values)
+    values = np.maximum(values, parts.floor[row, None])
+    return np.asarray(np.clip(values, -LARGEST_VALUE, LARGEST_VALUE))
+
+
+def _seen(
+    operation: Operation,
+    residual: np.ndarray,
+    number: np.ndarray,
+    noise: np.ndarray,
+    spread: np.ndarray,
+) -> np.ndarray:
+    """Which of the events of each window (windows, 3) are there and pass the gate."""
+    point = np.full(len(residual), operation.family == "point")
+    return np.stack(
+        [
+            passes(residual, number == nth + 1, noise, spread[:, nth], point)
+            for nth in range(MOST_EVENTS)
+        ],
+        axis=1,
+    )
