@@ -84,7 +84,8 @@ def test_repeated_times_are_refused_by_name_or_resolved_on_demand() -> None:
     days = ["2024-01-01", "2024-01-02", "2024-01-02", "2024-01-03", "2024-01-03"]
     source = {"time": days, "a": [1, 2, 3, 4, 5]}
     with pytest.raises(
-        InputError, match=r"repeats 2 times, first 2024-01-02.*2024-01-03.*read_many"
+        InputError,
+        match=r"has 2 rows that repeat a time, first at 2024-01-02.*2024-01-03.*read_many",
     ):
         read(source)
     assert first_channel(source, duplicates="keep") == [1.0, 2.0, 3.0, 4.0, 5.0]

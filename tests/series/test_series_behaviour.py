@@ -150,6 +150,11 @@ def test_notes_name_gaps_missing_values_and_stretches() -> None:
     ]
 
 
+def test_notes_mark_utc_where_the_times_have_a_zone() -> None:
+    (note,) = hourly([0, 1, 2, 9], zone="Asia/Tokyo").notes()
+    assert note.endswith("between 2023-12-31 17:00:00 UTC and 2024-01-01 00:00:00 UTC")
+
+
 def test_notes_tell_irregular_sampling() -> None:
     assert hourly([0, 1, 2, 3.4, 4]).notes() == [
         "sampling is irregular around a median step of 1 h"

@@ -63,6 +63,15 @@ def test_a_numbered_header_as_pandas_writes_it_is_a_header(tmp_path: Path) -> No
     pd.DataFrame(np.ones((3, 2))).to_csv(path, index=False)
     assert read(path).channels == ("0", "1")
     assert len(read(path)) == 3
+    pd.DataFrame(np.ones((3, 1))).to_csv(path)
+    assert read(path).channels == ("0",)
+
+
+def test_a_spreadsheet_is_named_for_what_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "data.xlsx"
+    path.write_bytes(b"PK\x03\x04\x14\x00\x06\x00\x08\x00\xff\xfe rows")
+    with pytest.raises(InputError, match="no text file: export the table as CSV or Parquet"):
+        read(path)
 
 
 def test_a_row_number_column_is_ignored_with_a_note(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ import csv
 import gzip
 import lzma
 import warnings
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -115,15 +116,24 @@ def _csv_layout(path: Path, form: CsvFormat) -> _Layout:
 
 
 def _first_lines(path: Path, encoding: str) -> list[str]:
+    _refuse_binary(path, encoding)
     opener = _OPENERS.get(path.suffix.lower(), open)
     with opener(path, "rt", encoding=_python_encoding(encoding), newline="") as file:
         text = [line for line, _ in zip(file, range(HEAD_LINES), strict=False)]
-    if any("\0" in line for line in text):
-        raise InputError(f"{path} is no text file", "export the table as CSV or Parquet")
     lines = [line for line in text if line.strip()]
     if not lines:
         raise InputError(f"{path} is empty", "name a file with a header and at least two rows")
     return lines
+
+
+def _refuse_binary(path: Path, encoding: str) -> None:
+    """Name a spreadsheet or another binary file for what it is, before its bytes are decoded."""
+    if path.suffix.lower() in _OPENERS or not encoding.lower().startswith("utf-8"):
+        return
+    with path.open("rb") as file:
+        head = file.read(4096)
+    if b"\0" in head and not head.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+        raise InputError(f"{path} is no text file", "export the table as CSV or Parquet")
 
 
 def _sniff(lines: list[str]) -> str:
@@ -142,14 +152,15 @@ def _sniff(lines: list[str]) -> str:
 
 def _has_header(first: list[str]) -> bool:
     """No header is a first line made of numbers and dates; 0,1,2,... is what pandas writes."""
-    if len(first) > 1 and first == [str(place) for place in range(len(first))]:
+    numbered = first[1:] if first[0] == "" else first
+    if len(first) > 1 and numbered == [str(place) for place in range(len(numbered))]:
         return True
     return not all(_is_value(field.strip()) for field in first)
 
 
 def _is_value(field: str) -> bool:
-    if not field or field.lower() in MISSING_WORDS:
-        return not field or field.lower() != "na"
+    if field.lower() in MISSING_WORDS:
+        return True
     try:
         float(field)
     except ValueError:

@@ -27,7 +27,7 @@ def ordered_rows(
             raise InputError(
                 f"column {name!r} goes back in time: row {row} ({_show(moments[row])}) comes after "
                 f"row {row - 1} ({_show(moments[row - 1])})",
-                "sort the rows by time, or give sort=True",
+                "sort the rows by time or give sort=True (time=False if this is no time column)",
             )
         order = np.argsort(moments, kind="stable")
         moments = moments[order]
@@ -44,7 +44,7 @@ def ordered_rows(
 def _repeated(moments: NDArray[Any], name: str) -> InputError:
     first = ", ".join(_show(moment) for moment in np.unique(moments)[:3])
     return InputError(
-        f"column {name!r} repeats {len(moments)} times, first {first}",
+        f"column {name!r} has {len(moments)} rows that repeat a time, first at {first}",
         'give duplicates="first", "last" or "keep"; or read_many(id=...) if the file holds '
         "several series",
     )

@@ -67,8 +67,8 @@ def _sampling_notes(series: "Series") -> list[str]:
         after = facts.gap_rows[np.argmax(np.diff(time)[facts.gap_rows - 1])]
         remarks.append(
             f"{_count(facts.gaps, 'gap')} in time: about {_count(facts.absent, 'row')} of {step} "
-            f"left out; the longest lies between {_stamp(time[after - 1])} and "
-            f"{_stamp(time[after])}"
+            f"left out; the longest lies between {_stamp(series, after - 1)} and "
+            f"{_stamp(series, after)}"
         )
     if not facts.regular:
         remarks.append(f"sampling is irregular around a median step of {step}")
@@ -87,8 +87,10 @@ def _stretch_notes(series: "Series", name: str, values: FloatArray) -> list[str]
     start, length = longest_stretch(values)
     if length < max(STRETCH_ROWS, STRETCH_SHARE * len(values)):
         return []
-    where = f"row {start}" if series.time is None else _stamp(series.time[start])
-    return [f"channel {name!r} stays at {values[start]:g} for {length} rows from {where}"]
+    return [
+        f"channel {name!r} stays at {values[start]:g} for {length} rows from "
+        f"{_stamp(series, start)}"
+    ]
 
 
 def longest_stretch(values: FloatArray) -> tuple[int, int]:
@@ -104,8 +106,12 @@ def longest_stretch(values: FloatArray) -> tuple[int, int]:
     return int(starts[longest]), int(lengths[longest])
 
 
-def _stamp(moment: np.datetime64) -> str:
-    return str(moment.astype("datetime64[s]")).replace("T", " ")
+def _stamp(series: "Series", row: int) -> str:
+    """When the row was, marked as UTC where the user's own times are in a zone."""
+    if series.time is None:
+        return f"row {row}"
+    moment = str(series.time[row].astype("datetime64[s]")).replace("T", " ")
+    return moment if series.timezone is None else f"{moment} UTC"
 
 
 def _count(number: int, noun: str) -> str:

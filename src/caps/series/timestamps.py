@@ -224,6 +224,13 @@ def _object_times(objects: list[Any], name: str, wanted: TimeFormat) -> Instants
 
 
 def _text_times(texts: list[Any], name: str, wanted: TimeFormat) -> Instants:
+    odd = next((row for row, text in enumerate(texts) if not _is_text(text)), None)
+    if odd is not None:
+        raise InputError(
+            f"column {name!r} mixes text with {type(texts[odd]).__name__} values "
+            f"({texts[odd]!r} in row {odd})",
+            "write all times in one way",
+        )
     if wanted.pattern is None and wanted.day_first is None:
         wanted = replace(wanted, day_first=_day_first(texts, name))
     index = _parse(texts, name, wanted)
@@ -279,6 +286,10 @@ def _unreadable(texts: list[Any], name: str) -> InputError:
         'give time_format= (such as "%d.%m.%Y %H:%M"), name another column with time=, '
         "or give time=False to do without",
     )
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) or is_missing(value)
 
 
 def _blank(value: object) -> bool:
