@@ -3,6 +3,9 @@ PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+PARITY_VENV := .venv-parity
+PARITY_READY := $(PARITY_VENV)/.ready
+GOLDEN := tests/metrics/golden/tsb_ad.json
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 export OMP_WAIT_POLICY ?= passive
@@ -33,6 +36,21 @@ check: $(READY) ## format, lint, types and the fast tests
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -q -n 2 -m 'not slow'
+
+parity: $(READY) $(PARITY_READY) ## compare the metrics with TSB-AD 1.5 and refresh the golden numbers
+	PYTHONPATH=tests $(PARITY_VENV)/bin/python tools/parity/reference.py $(GOLDEN)
+	PYTHONPATH=tests $(BIN)/python tools/parity/compare.py $(GOLDEN)
+
+perf: $(READY) $(PARITY_READY) ## time the metrics against TSB-AD 1.5 and write docs/performance.md
+	OMP_NUM_THREADS=1 $(BIN)/python tools/perf/metrics.py $(PARITY_VENV)/bin/python docs/performance.md
+
+# TSB-AD needs numpy<2, hence an environment of its own; its metrics need none of its models' packages.
+$(PARITY_READY): constraints.txt
+	test -x $(PARITY_VENV)/bin/python || $(PYTHON) -m venv $(PARITY_VENV)
+	$(PARITY_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt \
+		'numpy<2' scikit-learn scipy statsmodels
+	$(PARITY_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps TSB-AD==1.5
+	@touch $@
 
 clean: ## remove the virtual environments and every cache
 	rm -rf $(VENV) .venv-* build dist .mypy_cache .ruff_cache .hypothesis

@@ -14,6 +14,8 @@ app = App(
     help="Label-free anomaly detection for time series.",
     help_epilogue="Exit codes: 0 done, 1 failed, 2 bad input (the message names the remedy).",
 )
+app.command("caps.cli.evaluate:evaluate", name="evaluate")
+app.command("caps.cli.simulate:simulate", name="simulate")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

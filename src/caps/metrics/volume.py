@@ -34,10 +34,12 @@ def volume_under_surface(scored: Scored, window: int) -> Volume:
     predicted = size - np.searchsorted(scored.ascending, thresholds, side="left")
     anomalous = len(scored.positives)
     hits = anomalous - np.searchsorted(scored.positives, thresholds, side="left")
-    # The first threshold at which a point is predicted.
-    entry = THRESHOLDS - np.searchsorted(thresholds[::-1], scored.scores, side="right")
+    near = _near_events(scored, window // 2)
+    # The first threshold at which a point is predicted; far from events nobody asks.
+    entry = np.full(size, THRESHOLDS)
+    entry[near] -= np.searchsorted(thresholds[::-1], scored.scores[near], side="right")
 
-    faded = _faded_hits(scored, entry, window)  # (window + 1, THRESHOLDS)
+    faded = _faded_hits(scored, entry, near[~scored.labels[near]], window)
     found = _found_segments(scored.events, entry, window // 2)[np.arange(window + 1) // 2]
     true_positives = hits + faded
     positives = anomalous + faded / 2
@@ -57,10 +59,19 @@ def _mean_trapezoid(false_rate: Floats, recall: Floats) -> float:
     return float(np.mean(np.sum(np.diff(x) * (y[:, 1:] + y[:, :-1]) / 2, axis=1)))
 
 
-def _faded_hits(scored: Scored, entry: Integers, window: int) -> Floats:
-    """Sum the soft labels of predicted points outside events, for each width and threshold."""
+def _near_events(scored: Scored, half: int) -> Integers:
+    """Return the points in events or within `half` of one."""
+    events, size = scored.events, len(scored)
+    change = np.zeros(size + 1, dtype=np.int32)
+    np.add.at(change, np.maximum(events.starts - half, 0), 1)
+    np.add.at(change, np.minimum(events.ends + half, size), -1)
+    return np.flatnonzero(np.cumsum(change[:-1]))
+
+
+def _faded_hits(scored: Scored, entry: Integers, points: Integers, window: int) -> Floats:
+    """Sum the soft labels of predicted `points` outside events, by width and threshold."""
     half = window // 2
-    points, nearest, second = _near_points(scored, half)
+    nearest, second = _two_distances(scored.events, points, len(scored) + window)
     entries = entry[points]
     alone = _counts(nearest, entries, half)
     shared = np.zeros(THRESHOLDS)
@@ -86,17 +97,10 @@ def _counts(distances: Integers, entries: Integers, half: int) -> Floats:
     return table.reshape(half + 1, THRESHOLDS).cumsum(axis=1).astype(np.float64)
 
 
-def _near_points(scored: Scored, half: int) -> tuple[Integers, Integers, Integers]:
-    """Return points outside events within `half` of one, and their two smallest distances."""
-    events, size = scored.events, len(scored)
-    change = np.zeros(size + 1, dtype=np.int32)
-    np.add.at(change, np.maximum(events.starts - half, 0), 1)
-    np.add.at(change, np.minimum(events.ends + half, size), -1)
-    points = np.flatnonzero((np.cumsum(change[:-1]) > 0) & ~scored.labels)
-    # Two absent events on either side, farther than any width.
-    absent = size + 2 * half + 2
+def _two_distances(events: Events, points: Integers, absent: int) -> tuple[Integers, Integers]:
+    """Return the distances from each point to its two nearest events, `absent` or more if none."""
     lasts = np.concatenate([[-absent, -absent], events.ends - 1])
-    starts = np.concatenate([events.starts, [size + absent, size + absent]])
+    starts = np.concatenate([events.starts, [2 * absent, 2 * absent]])
     following = np.searchsorted(events.starts, points)
     distances = np.stack(
         [
@@ -107,7 +111,7 @@ def _near_points(scored: Scored, half: int) -> tuple[Integers, Integers, Integer
         ]
     )
     distances.sort(axis=0)
-    return points, distances[0], distances[1]
+    return distances[0], distances[1]
 
 
 def _found_segments(events: Events, entry: Integers, half: int) -> Floats:
