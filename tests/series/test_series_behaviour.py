@@ -180,7 +180,7 @@ def test_parts_that_do_not_fit_together_are_refused() -> None:
 
 
 def test_the_representation_is_short() -> None:
-    assert repr(read([1, 2])) == "Series(2 rows, 1 channels)"
+    assert repr(read([1, 2])) == "Series(2 rows, 1 channel)"
 
 
 def test_public_names_are_sorted_and_there() -> None:

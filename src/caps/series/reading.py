@@ -57,7 +57,7 @@ def read(
 
     >>> series = read({"time": ["2024-01-01", "2024-01-02", "2024-01-03"], "load": [1.0, None, 3]})
     >>> series
-    Series(3 rows, 1 channels, 2024-01-01T00:00:00 to 2024-01-03T00:00:00, step 1 d)
+    Series(3 rows, 1 channel, 2024-01-01T00:00:00 to 2024-01-03T00:00:00, step 1 d)
     >>> series.observed[:, 0].tolist()
     [True, False, True]
     """

@@ -58,7 +58,8 @@ class Series:
         return len(self.values)
 
     def __repr__(self) -> str:
-        facts = f"{len(self)} rows, {len(self.channels)} channels"
+        plural = "" if len(self.channels) == 1 else "s"
+        facts = f"{len(self)} rows, {len(self.channels)} channel{plural}"
         if self.time is not None and len(self):
             facts += f", {self.time[0].astype('datetime64[s]')}"
             facts += f" to {self.time[-1].astype('datetime64[s]')}"
