@@ -8,7 +8,7 @@ from caps.simulate.anomaly.catalogue import CATALOGUE
 from caps.simulate.anomaly.events import Bases, Events, in_context
 from caps.simulate.anomaly.operation import FAMILIES, Operation
 from caps.simulate.anomaly.placement import MOST_EVENTS, Placed, place
-from caps.simulate.pairs import PairBatch
+from caps.simulate.pairs import PARAMETERS, PairBatch
 from caps.simulate.visibility import LEAST_PEAK, passes, strength, threshold
 
 # Of the pairs whose operation allows it; about half of all draws do, so a tenth of all is hard.
@@ -30,30 +30,17 @@ def draft(code: int, count: int, bases: Bases, window: int, rng: np.random.Gener
     suits = operation.suits(bases)
     row = rng.choice(len(suits), count, p=suits / suits.sum())
     placed = place(operation, bases, row, window, rng)
-    owner, nth = np.nonzero(placed.start >= 0)
-    events = in_context(bases, row[owner], placed.start[owner, nth], placed.length[owner, nth])
-    values, drawn = operation.render(events, rng)
-    change = (values - events.values) * _weights(operation, events, rng)
-    residual, number = _scattered(events, owner, nth, placed, change, window)
-    spread = np.ones((count, MOST_EVENTS))
-    spread[owner, nth] = events.spread
-    # All events of a window face the gate of the main one at least, so that their union passes it.
-    spread = np.maximum(spread, spread[:, :1])
-    if operation.scalable:
-        weak = _weakened(operation, residual, number, bases.noise[row], spread[:, 0], rng)
-        hard = rng.random(count) < HARD_SHARE
-        residual = np.where(hard[:, None], weak, residual)
+    residual, number, spread, drawn = _rendered(operation, bases, placed, window, rng)
     normal = bases.series[row[:, None], placed.origin[:, None] + np.arange(window)]
     normal = np.clip(normal, -LARGEST_VALUE, LARGEST_VALUE)
     possible = _possible(normal + residual, bases, row).astype(np.float32)
     seen = _seen(operation, possible - normal, number, bases.noise[row], spread)
     # A further event that turned out invisible is taken back; without the main one all is redrawn.
     support = (number > 0) & np.take_along_axis(seen, np.maximum(number - 1, 0), axis=1)
-    main = np.flatnonzero(nth == 0)
     parameters = {
         "onset": placed.start[:, 0] - placed.origin,
         "length": placed.length[:, 0],
-        "strength": drawn[main],
+        "strength": drawn,
         "noise": bases.noise[row],
         "events": seen.sum(axis=1),
         "tries": np.ones(count),
@@ -69,9 +56,29 @@ def draft(code: int, count: int, bases: Bases, window: int, rng: np.random.Gener
         reference=row.astype(np.int64),
         period=bases.parts.period[row].astype(np.float32),
         spread=spread[:, 0].astype(np.float32),
-        parameters=np.stack(list(parameters.values()), axis=1).astype(np.float32),
+        parameters=np.stack([parameters[name] for name in PARAMETERS], 1).astype(np.float32),
     )
     return Draft(pairs, seen[:, 0])
+
+
+def _rendered(
+    operation: Operation, bases: Bases, placed: Placed, window: int, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Residual and event number (windows, window), spreads (windows, 3), drawn strengths."""
+    owner, nth = np.nonzero(placed.start >= 0)
+    start, length = placed.start[owner, nth], placed.length[owner, nth]
+    events = in_context(bases, placed.row[owner], start, length)
+    values, drawn = operation.render(events, rng)
+    change = (values - events.values) * _weights(operation, events, rng)
+    residual, number = _scattered(events, owner, nth, placed, change, window)
+    spread = np.ones(placed.start.shape)
+    spread[owner, nth] = events.spread
+    # All events of a window face the gate of the main one at least, so that their union passes it.
+    spread = np.maximum(spread, spread[:, :1])
+    if operation.scalable:
+        weak = _weakened(operation, residual, number, bases.noise[placed.row], spread[:, 0], rng)
+        residual = np.where(rng.random((len(residual), 1)) < HARD_SHARE, weak, residual)
+    return residual, number, spread, drawn[nth == 0]
 
 
 def _weights(operation: Operation, events: Events, rng: np.random.Generator) -> np.ndarray:

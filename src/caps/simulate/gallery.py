@@ -1,6 +1,7 @@
 """A picture of every operation on several generators, for people to check by eye."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,7 +13,12 @@ from caps.simulate.normal.catalogue import GENERATORS
 from caps.simulate.pairs import PairBatch
 from caps.simulate.simulator import simulate_pairs
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 COLOURS = {"point": "#c0392b", "periodic": "#2457a6", "trend": "#1d7d46"}
+# Supports up to this long are too narrow to be seen as a shade and get circles too.
+FEW_STEPS = 4
 
 
 def draw_gallery(
@@ -31,7 +37,7 @@ def draw_gallery(
         ) from None
     pairs = simulate_pairs(4608, seed=seed, families=families)
     shown = np.flatnonzero(np.isin(np.arange(len(OPERATIONS)), pairs.operation))
-    figure = Figure(figsize=(3.4 * columns, 1.25 * len(shown) + 0.4), layout="constrained")
+    figure = Figure(figsize=(3.4 * columns, 1.35 * len(shown) + 0.4), layout="constrained")
     FigureCanvasAgg(figure)
     grid = figure.subplots(len(shown), columns, squeeze=False)
     for axes, operation in zip(grid, shown, strict=True):
@@ -54,18 +60,11 @@ def _varied(pairs: PairBatch, operation: int, count: int) -> np.ndarray:
     return rows[np.lexsort((np.arange(len(rows)), turn))][:count]
 
 
-def _panel(axis: "object", pairs: PairBatch, index: int) -> None:
-    from matplotlib.axes import Axes
-
-    assert isinstance(axis, Axes)
+def _panel(axis: "Axes", pairs: PairBatch, index: int) -> None:
     time = np.arange(pairs.normal.shape[1])
     normal, anomalous = pairs.normal[index], pairs.anomalous[index]
-    colour = COLOURS[FAMILIES[pairs.family[index]]]
-    low = float(min(normal.min(), anomalous.min()))
-    high = float(max(normal.max(), anomalous.max()))
-    margin = 0.06 * max(high - low, 0.1)
-    axis.set_ylim(low - margin, high + margin)
     support = pairs.support[index]
+    colour = COLOURS[FAMILIES[pairs.family[index]]]
     axis.fill_between(
         time,
         0,
@@ -77,17 +76,12 @@ def _panel(axis: "object", pairs: PairBatch, index: int) -> None:
         lw=0,
         transform=axis.get_xaxis_transform(),
     )
+    axis.plot(time, normal, color="0.55", lw=0.7)
     axis.plot(time, anomalous, color=colour, lw=0.9)
-    axis.plot(time, normal, color="0.55", lw=0.7, zorder=1.5)
+    if support.sum() <= FEW_STEPS:
+        axis.plot(time[support], anomalous[support], "o", color=colour, ms=3.5, mfc="none", mew=0.8)
     axis.set_xlim(0, len(time) - 1)
+    axis.margins(y=0.08)
     axis.tick_params(labelsize=5, length=2, pad=1)
     axis.set_xticks([])
-    axis.text(
-        0.01,
-        0.97,
-        GENERATORS[pairs.generator[index]],
-        transform=axis.transAxes,
-        fontsize=6,
-        va="top",
-        color="0.25",
-    )
+    axis.set_title(GENERATORS[pairs.generator[index]], fontsize=6, loc="left", pad=1)

@@ -4,7 +4,7 @@ import numpy as np
 from scipy.ndimage import uniform_filter1d
 
 from caps.simulate.anomaly.events import Bases, Events
-from caps.simulate.anomaly.operation import Operation, Rendered, anything, periods, steps
+from caps.simulate.anomaly.operation import Operation, Rendered, anything, periods
 from caps.simulate.normal.catalogue import GENERATORS
 
 # Reversing, mirroring or moving a stretch of these leaves a series with the same law: no anomaly.
@@ -190,7 +190,7 @@ def _jet(signal: np.ndarray, place: np.ndarray) -> tuple[np.ndarray, np.ndarray,
 
 def _fade(rng: np.random.Generator, events: Events) -> np.ndarray:
     """1 in the middle of each event, with value and slope 0 at both ends."""
-    edge = np.minimum(rng.uniform(0.25, 0.5, len(events)) * events.length, events.period / 2)
+    edge = np.minimum(rng.uniform(0.35, 0.5, len(events)) * events.length, events.period / 2)
     after = events.elapsed + 1
     before = events.length[:, None] - events.elapsed
     share = np.clip(np.minimum(after, before) / (edge[:, None] + 1), 0, 1)
@@ -242,7 +242,7 @@ OWN_DATA = (
     Operation(
         name="Q13 smooth splice",
         render=smooth_splice,
-        lengths=steps(10, 60),
+        lengths=periods(0.4, 1.4, shortest=12, longest=80),
         suits=with_smooth_dynamics,
         weight=2.0,
         reason="wrong dynamics without any visible joint",

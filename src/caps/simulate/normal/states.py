@@ -41,23 +41,20 @@ def slow_process(rng: np.random.Generator, rows: int, length: int) -> Components
 
 
 def intermittent_counts(rng: np.random.Generator, rows: int, length: int) -> Components:
-    """N13: counts that are mostly zero: tickets, errors, tweets; some arrive on a schedule."""
+    """N13: counts that are mostly zero: tickets, errors, tweets; some have busy hours."""
     zero_share = rng.uniform(0.3, 0.95, (rows, 1))
     period = log_uniform(rng, 24.0, 300.0, rows)
-    phase = steady_clock(rng, period, length, drift=0.0)
-    seasonal = rng.random(rows) < 0.4
-    swing = np.where(seasonal, rng.uniform(0.6, 1.0, rows), 0.0)[:, None]
-    rate = 1 + swing * np.sin(2 * np.pi * phase)
+    busy = rng.uniform(0.6, 1.0, (rows, 1)) * (rng.random((rows, 1)) < 0.4)
+    rate = 1 + busy * np.sin(2 * np.pi * steady_clock(rng, period, length, drift=0.0))
     active = rng.random((rows, length)) < np.clip((1 - zero_share) * rate, 0, 1)
     mean_size = log_uniform(rng, 1.3, 12.0, (rows, 1))
     sizes = rng.geometric(np.broadcast_to(1 / mean_size, (rows, length)))
     counts = np.where(active, np.minimum(sizes, np.ceil(4 * mean_size)), 0).astype(float)
     # Something must happen in every series, or it has no spread to be scaled by.
     counts[:, ::97] = np.maximum(counts[:, ::97], 1.0)
+    # Only the rate is seasonal, the counts are not: moved within a cycle they would look the same.
     return components(
         counts,
-        phase=np.where(seasonal[:, None], phase, 0.0),
-        period=np.where(seasonal, period, np.nan),
         texture=0.5 * counts.std(axis=1),
         floor=np.zeros(rows),
         quantum=np.ones(rows),
