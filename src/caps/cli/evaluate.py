@@ -43,8 +43,6 @@ def evaluate(
 ) -> None:
     """Print the metrics of anomaly scores against 0/1 labels.
 
-    Example: caps evaluate scores.csv --score score --label label --value value
-
     Parameters
     ----------
     file

@@ -14,7 +14,12 @@ app = App(
     help="Label-free anomaly detection for time series.",
     help_epilogue="Exit codes: 0 done, 1 failed, 2 bad input (the message names the remedy).",
 )
-app.command("caps.cli.evaluate:evaluate", name="evaluate")
+app.command(
+    "caps.cli.evaluate:evaluate",
+    name="evaluate",
+    help="Print the metrics of anomaly scores against 0/1 labels.\n\n"
+    "Example: caps evaluate scores.csv --score score --label label --value value",
+)
 app.command("caps.cli.simulate:simulate", name="simulate")
 
 
