@@ -122,7 +122,7 @@ def report(comparisons: list[Comparison], measured_levels: int) -> str:
         "minutes.\n\n"
         f"{COMPARED_SIZE:,} points, {EVENTS} events, window {WINDOW}:\n\n"
         + markdown(("task", "CAPS", "TSB-AD 1.5", "times faster", "wanted"), rows)
-        + f"\nPer threshold, CAPS's time is that of one sweep divided by its {LEVELS:,} thresholds. "
+        + f"\nPer threshold, CAPS's time is that of one sweep divided by {LEVELS:,} thresholds. "
         f"TSB-AD's threshold metrics were timed on {measured_levels} of the {LEVELS:,} levels "
         "and scaled. It has no F1_T, so `all` is VUS (`opt`), AUC, Standard-F1 and Affiliation-F "
         "for TSB-AD and those plus F1_T and its corrected form for CAPS.\n\n"
