@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from torch import nn
 
@@ -99,12 +99,19 @@ def train(
     return TrainingResult(name, run.step, schedule.steps, run.finished, run.seconds, points)
 
 
-def start_fabric(accelerator: str = "cpu", devices: int = 1, strategy: str = "auto") -> "Fabric":
+def start_fabric(
+    accelerator: str = "cpu",
+    devices: int = 1,
+    strategy: str = "auto",
+    precision: Literal["32-true", "bf16-mixed"] = "32-true",
+) -> "Fabric":
     """Start the processes to train in: one on the CPU, unless told otherwise."""
     from lightning_fabric import Fabric  # takes over a second: only where it is needed
 
     logging.getLogger("lightning_fabric").setLevel(logging.WARNING)
-    fabric = Fabric(accelerator=accelerator, devices=devices, strategy=strategy)
+    fabric = Fabric(
+        accelerator=accelerator, devices=devices, strategy=strategy, precision=precision
+    )
     fabric.launch()
     return fabric
 

@@ -1,0 +1,31 @@
+"""Sizes and choices of the residual experts; the defaults are the paper's table."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from caps.errors import InputError
+
+Prediction = Literal["noise", "velocity"]
+
+
+@dataclass(frozen=True, slots=True)
+class RealizeConfig:
+    """Sizes of the diffusion experts and how they are trained."""
+
+    channels: tuple[int, ...] = (64, 128, 256, 256)  # U-Net; the paper's table
+    patch: int = 1  # time steps folded into channels before the U-Net; 1 = full length
+    diffusion_steps: int = 200  # the paper's table
+    prediction: Prediction = "noise"  # eq. 6; "velocity" stays well-conditioned at every step
+    outside_cap: float = 1.0  # largest weight of L_out's noise form (its raw form exceeds 1e4)
+    semantic_blur: float = 0.0  # share of prior noise mixed into z_a; 0 = the paper
+    location: int = 64  # location embedding; the paper's table
+    time_embedding: int = 128
+    router_hidden: int = 128  # the paper's table
+
+    def __post_init__(self) -> None:
+        if self.prediction not in ("noise", "velocity"):
+            raise InputError(f"unknown prediction {self.prediction!r}", "use noise or velocity")
+        if not 0 <= self.semantic_blur < 1:
+            raise InputError(f"semantic_blur is {self.semantic_blur}", "choose it in [0, 1)")
+        if any(width % 8 for width in self.channels):
+            raise InputError(f"channels {self.channels} are not multiples of 8", "round them up")

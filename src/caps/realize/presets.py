@@ -1,0 +1,129 @@
+"""Presets: every size and schedule of pretraining in one frozen value."""
+
+from dataclasses import asdict, dataclass, fields, is_dataclass
+from typing import Any, Literal, TypeVar, get_type_hints
+
+from caps.errors import ArtifactError, InputError
+from caps.realize.config import RealizeConfig
+from caps.realize.samplers import Sampler
+from caps.represent import RepresentConfig
+from caps.training import Schedule
+
+PresetName = Literal["cpu", "paper", "tiny"]
+Config = TypeVar("Config")
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """What `caps pretrain` needs to know."""
+
+    name: str
+    pairs: int  # simulated source pairs, a third for each family
+    represent: RepresentConfig
+    realize: RealizeConfig
+    sampler: Sampler  # the default for generation
+    representation: Schedule
+    expert: Schedule  # each of the K experts
+    router: Schedule
+    precision: Literal["32-true", "bf16-mixed"] = "32-true"
+    mask_pool: int = 4096  # supports kept for each mode
+
+
+# The paper's table: batch 32, Adam 1e-3, 60 epochs of 48,000 pairs, then 100 epochs of the 16,000
+# pairs of each mode. The paper gives no weight average, decay or warm-up: there are none.
+PAPER = Preset(
+    name="paper",
+    pairs=48_000,
+    represent=RepresentConfig(),
+    realize=RealizeConfig(),
+    sampler=Sampler("ddpm", 200),
+    representation=Schedule(steps=60 * 48_000 // 32, batch=32),
+    expert=Schedule(steps=100 * 16_000 // 32, batch=32),
+    router=Schedule(steps=3_000, batch=256),
+)
+
+# The same method on two CPU cores: nets see the window in patches, larger batches, fewer steps.
+# docs/model-card.md has the measurements behind these values.
+CPU = Preset(
+    name="cpu",
+    pairs=144_000,
+    represent=RepresentConfig(strides=(4, 2, 1), residual_blocks=4, patch=8),
+    realize=RealizeConfig(
+        channels=(64, 96, 128), patch=4, prediction="velocity", semantic_blur=0.6
+    ),
+    sampler=Sampler("dpm++", 20),
+    representation=Schedule(
+        steps=9_000, batch=128, learning_rate=2e-3, warmup=200, decay="cosine", ema=0.998
+    ),
+    expert=Schedule(
+        steps=6_000, batch=128, learning_rate=2e-3, warmup=200, decay="cosine", ema=0.998
+    ),
+    router=Schedule(steps=3_000, batch=256, decay="cosine"),
+    precision="bf16-mixed",
+)
+
+TINY = Preset(
+    name="tiny",
+    pairs=384,
+    represent=RepresentConfig(
+        hidden=(16, 16, 24),
+        strides=(4, 2, 1),
+        location=8,
+        base_width=16,
+        residual_width=24,
+        residual_blocks=2,
+        patch=8,
+    ),
+    realize=RealizeConfig(
+        channels=(16, 24),
+        patch=8,
+        diffusion_steps=20,
+        prediction="velocity",
+        semantic_blur=0.5,
+        location=8,
+        time_embedding=16,
+        router_hidden=16,
+    ),
+    sampler=Sampler("dpm++", 4),
+    representation=Schedule(steps=30, batch=16, ema=0.9, checkpoint_seconds=0),
+    expert=Schedule(steps=20, batch=16, ema=0.9, checkpoint_seconds=0),
+    router=Schedule(steps=30, batch=32, checkpoint_seconds=0),
+    mask_pool=64,
+)
+
+PRESETS: dict[str, Preset] = {preset.name: preset for preset in (CPU, PAPER, TINY)}
+
+
+def preset_named(name: str) -> Preset:
+    """The preset called `name`."""
+    if name not in PRESETS:
+        raise InputError(f"there is no preset {name!r}", f"use one of {', '.join(PRESETS)}")
+    return PRESETS[name]
+
+
+def preset_to_dict(preset: Preset) -> dict[str, Any]:
+    """The preset as JSON."""
+    return asdict(preset)
+
+
+def preset_from_dict(values: dict[str, Any]) -> Preset:
+    """The preset back from JSON; unknown or missing fields are errors."""
+    return _read(Preset, values)
+
+
+def _read(kind: type[Config], values: Any) -> Config:
+    names = {field.name for field in fields(kind)}  # type: ignore[arg-type]
+    if not isinstance(values, dict) or set(values) != names:
+        found = sorted(values) if isinstance(values, dict) else type(values).__name__
+        raise ArtifactError(
+            f"{kind.__name__} has fields {found}, expected {sorted(names)}",
+            "load it with the version of caps-tsad that wrote it",
+        )
+    hints = get_type_hints(kind)
+    return kind(**{name: _value(hints[name], value) for name, value in values.items()})
+
+
+def _value(hint: Any, value: Any) -> Any:
+    if is_dataclass(hint) and isinstance(hint, type):
+        return _read(hint, value)
+    return tuple(value) if isinstance(value, list) else value

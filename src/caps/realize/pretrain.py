@@ -1,0 +1,192 @@
+"""Pretraining from simulation to a `Pretrained`, stage by stage and resumable (Algorithm 1)."""
+
+import platform
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch import nn
+
+import caps
+from caps.artifacts import MANIFEST
+from caps.errors import InputError
+from caps.realize.checks import realization_checks
+from caps.realize.experts import Denoiser, ExpertStage
+from caps.realize.modes import Modes, knowledge_modes
+from caps.realize.presets import Preset
+from caps.realize.pretrained import Mode, Pretrained
+from caps.realize.router import Router, RouterStage
+from caps.realize.source import ModeSource, Source, encode_source, mode_sources
+from caps.represent import Objective, Representation, RepresentationStage, representation_checks
+from caps.simulate import PairBatch, load_pairs, save_pairs, simulate_pairs
+from caps.training import Batches, Progress, Schedule, seeded, start_fabric, train
+
+if TYPE_CHECKING:
+    from lightning_fabric import Fabric
+
+CHECKED = 3_000  # unseen pairs behind the figures in the manifest
+UNSEEN = 1  # added to the seed for pairs that no stage has seen
+
+
+@dataclass(slots=True)
+class Pretraining:
+    """One pretraining run in `folder`: checkpoints under `folder/work`, the result in `folder`.
+
+    `result()` runs (or resumes) every stage and returns the `Pretrained`, or None when the time
+    budget ended first.
+    """
+
+    preset: Preset
+    folder: Path
+    seed: int = 0
+    resume: bool = False
+    minutes: float | None = None
+    workers: int = 2
+    objective: Objective = field(default_factory=Objective)
+    fabric: "Fabric | None" = None
+    progress: Callable[[], Progress] | None = None
+    say: Callable[[str], None] = lambda _: None
+    started: float = field(default_factory=time.monotonic)
+    stages: dict[str, Any] = field(default_factory=dict)
+
+    def result(self) -> Pretrained | None:
+        """Run every stage that is not done yet."""
+        if not self.resume and (self.folder / MANIFEST).exists():
+            raise InputError(
+                f"{self.folder} holds a pretraining already", "name another folder or --resume"
+            )
+        self.fabric = self.fabric or start_fabric(precision=self.preset.precision)
+        pairs = self._pairs()
+        representation = self._network(Representation, self.preset.represent)
+        stage = RepresentationStage(representation, self.objective)
+        if not self._train(
+            "representation", stage, _pair_batches(pairs), self.preset.representation
+        ):
+            return None
+        source = encode_source(representation, pairs)
+        modes = knowledge_modes(pairs.family)
+        fitted = mode_sources(source, modes, pool=self.preset.mask_pool, seed=self.seed)
+        experts = self._experts(fitted, modes)
+        router = self._router(source, modes) if experts else None
+        if experts is None or router is None:
+            return None
+        return self._finish(representation, source, fitted, modes, experts, router)
+
+    def _pairs(self) -> PairBatch:
+        """Simulate the source pairs, or read them back in a later sitting."""
+        stored = self.folder / "work" / "pairs"
+        if self.resume and (stored / MANIFEST).exists():
+            return load_pairs(stored)
+        self.say(f"simulating {self.preset.pairs:,} pairs")
+        pairs = simulate_pairs(self.preset.pairs, seed=self.seed, workers=self.workers)
+        save_pairs(pairs, stored, seed=self.seed)
+        return pairs
+
+    def _network(self, kind: type[nn.Module], *arguments: Any) -> Any:
+        """Build a network whose initial weights depend on the seed and its place only."""
+        with seeded(self.seed, kind.__name__, len(self.stages)):
+            return kind(*arguments)
+
+    def _train(self, name: str, stage: nn.Module, batches: Batches, schedule: Schedule) -> bool:
+        left = None
+        if self.minutes is not None:
+            left = self.minutes - (time.monotonic() - self.started) / 60
+            if left <= 0:
+                return False
+        result = train(
+            stage,
+            batches,
+            schedule,
+            seed=self.seed,
+            name=name,
+            folder=self.folder / "work",
+            resume=self.resume,
+            minutes=left,
+            fabric=self.fabric,
+            progress=self.progress() if self.progress else None,
+        )
+        self.stages[name] = {
+            "seconds": result.seconds,
+            "steps": result.step,
+            "curves": result.curves,
+        }
+        return result.finished
+
+    def _experts(self, fitted: list[ModeSource], modes: Modes) -> list[Denoiser] | None:
+        experts = []
+        for mode, name in zip(fitted, modes.names, strict=True):
+            expert = self._network(Denoiser, self.preset.realize, self.preset.represent)
+            stage = ExpertStage(expert)
+            label = f"expert-{name.replace(' ', '-')}"
+            if not self._train(label, stage, mode.batches(), self.preset.expert):
+                return None
+            experts.append(expert)
+        return experts
+
+    def _router(self, source: Source, modes: Modes) -> Router | None:
+        sizes = self.preset.represent.structure, self.preset.represent.semantic
+        router = self._network(Router, *sizes, len(modes), self.preset.realize.router_hidden)
+        assignment = torch.from_numpy(modes.assignment)
+
+        def batches(count: int, rng: np.random.Generator) -> dict[str, torch.Tensor]:
+            rows = torch.from_numpy(rng.integers(len(assignment), size=count))
+            return {
+                "structure_code": source.structure_code[rows],
+                "semantic_code": source.semantic_code[rows],
+                "mode": assignment[rows],
+            }
+
+        finished = self._train("router", RouterStage(router), batches, self.preset.router)
+        return router if finished else None
+
+    def _finish(
+        self,
+        representation: Representation,
+        source: Source,
+        fitted: list[ModeSource],
+        modes: Modes,
+        experts: list[Denoiser],
+        router: Router,
+    ) -> Pretrained:
+        self.say("checking on unseen pairs")
+        unseen = simulate_pairs(CHECKED, seed=self.seed + UNSEEN, workers=self.workers)
+        parts = zip(modes.names, fitted, experts, strict=True)
+        pretrained = Pretrained(
+            preset=self.preset,
+            representation=representation,
+            code_scale=source.code_scale,
+            modes=tuple(Mode(n, mode.prior, mode.pool, e, mode.scale) for n, mode, e in parts),
+            router=router,
+        )
+        pretrained.facts.update(
+            seed=self.seed,
+            versions={
+                "caps": caps.__version__,
+                "torch": torch.__version__,
+                "numpy": np.__version__,
+                "python": platform.python_version(),
+            },
+            stages=self.stages,
+            checks={
+                "representation": representation_checks(representation, unseen),
+                "realization": realization_checks(pretrained, unseen),
+            },
+        )
+        pretrained.save(self.folder / "pretrained")
+        return pretrained
+
+
+def _pair_batches(pairs: PairBatch) -> Batches:
+    def draw(count: int, rng: np.random.Generator) -> dict[str, torch.Tensor]:
+        rows = rng.integers(len(pairs), size=count)
+        return {
+            "normal": torch.from_numpy(pairs.normal[rows]),
+            "anomalous": torch.from_numpy(pairs.anomalous[rows]),
+            "support": torch.from_numpy(pairs.support[rows]).float(),
+        }
+
+    return draw

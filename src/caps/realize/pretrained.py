@@ -1,0 +1,175 @@
+"""`Pretrained`: everything learned from simulation, as one folder that is loaded, never trained."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self, TypeVar
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from caps.artifacts import read_folder, write_folder
+from caps.errors import ArtifactError
+from caps.realize.experts import CodeScale, Denoiser
+from caps.realize.presets import Preset, preset_from_dict, preset_to_dict
+from caps.realize.prior import MaskPool, Prior
+from caps.realize.router import Router
+from caps.realize.samplers import Sampler, sample
+from caps.realize.unet import Condition
+from caps.represent import Representation
+
+KIND = "caps.pretrained"
+VERSION = 1
+Network = TypeVar("Network", bound=nn.Module)
+SHIPPED = Path(__file__).with_name("weights")
+
+
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """One semantic mode: its prior, its supports, its expert and the size of its residuals."""
+
+    name: str
+    prior: Prior  # of standardised codes
+    pool: MaskPool
+    expert: Denoiser
+    scale: float  # residuals are divided by this before diffusion
+
+
+@dataclass(frozen=True, slots=True)
+class Pretrained:
+    """Representation, modes and router; `facts` holds seeds, versions, curves and checks."""
+
+    preset: Preset
+    representation: Representation
+    code_scale: CodeScale
+    modes: tuple[Mode, ...]
+    router: Router
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    @torch.no_grad()
+    def encode(self, windows: Tensor) -> tuple[Tensor, Tensor]:
+        """Structure codes and standardised semantic codes of (batch, time) windows."""
+        z_s, z_a = self.representation.encode(windows)
+        return z_s, self.code_scale.standardise(z_a)
+
+    @torch.no_grad()
+    def associate(self, windows: Tensor) -> np.ndarray:
+        """q_k of the router for each window: (batch, modes)."""
+        return self.router.scores(*self.encode(windows)).numpy()
+
+    @torch.no_grad()
+    def realize(
+        self,
+        mode: Mode,
+        structure_code: Tensor,
+        semantic_code: Tensor,
+        support: Tensor,
+        *,
+        blur: float,
+        generator: torch.Generator,
+        sampler: Sampler | None = None,
+    ) -> Tensor:
+        """Residuals of `mode` on the given structures, zero outside the support: (batch, time)."""
+        given = Condition(
+            structure_code,
+            semantic_code,
+            support,
+            self.representation.base(structure_code),
+            torch.full((len(support),), blur),
+        )
+        return mode.scale * sample(mode.expert, given, sampler or self.preset.sampler, generator)
+
+    def draw(
+        self,
+        mode: Mode,
+        structure_code: Tensor,
+        rng: np.random.Generator,
+        *,
+        sampler: Sampler | None = None,
+    ) -> tuple[Tensor, Tensor]:
+        """One residual for each structure, with semantics and support drawn from the mode."""
+        count = len(structure_code)
+        codes = torch.from_numpy(mode.prior.sample(count, rng))
+        support = torch.from_numpy(mode.pool.sample(count, rng)).float()
+        residual = self.realize(
+            mode,
+            structure_code,
+            codes,
+            support,
+            blur=self.preset.realize.semantic_blur,
+            generator=torch.Generator().manual_seed(int(rng.integers(2**62))),
+            sampler=sampler,
+        )
+        return residual, support
+
+    def save(self, folder: Path) -> None:
+        """Write the folder; weights are kept in half precision, which changes no figure shown."""
+        arrays = {
+            "representation": _weights(self.representation),
+            "router": _weights(self.router),
+            "codes": {
+                "mean": self.code_scale.mean.numpy(),
+                "spread": self.code_scale.spread.numpy(),
+            },
+        }
+        modes: list[dict[str, Any]] = []
+        for mode in self.modes:
+            arrays[f"expert-{len(modes)}"] = _weights(mode.expert)
+            arrays[f"prior-{len(modes)}"] = {
+                "mean": mode.prior.mean,
+                "factor": mode.prior.factor,
+                "supports": np.packbits(mode.pool.supports, axis=1),
+            }
+            modes.append({"name": mode.name, "scale": mode.scale, "prior": mode.prior.kind})
+        facts = {"preset": preset_to_dict(self.preset), "modes": modes, **self.facts}
+        write_folder(folder, kind=KIND, version=VERSION, facts=facts, arrays=arrays)
+
+    @classmethod
+    def load(cls, folder: Path | None = None) -> Self:
+        """Read a folder written by `save`; without one, the weights shipped with CAPS."""
+        folder = SHIPPED if folder is None else folder
+        manifest, arrays = read_folder(folder, kind=KIND, version=VERSION)
+        try:
+            return cls._build(manifest, arrays)
+        except (KeyError, TypeError, ValueError, RuntimeError) as error:
+            raise ArtifactError(
+                f"{folder} does not hold what its manifest says ({error})", "pretrain it again"
+            ) from error
+
+    @classmethod
+    def _build(cls, manifest: dict[str, Any], arrays: dict[str, dict[str, np.ndarray]]) -> Self:
+        preset = preset_from_dict(manifest.pop("preset"))
+        described: Sequence[dict[str, Any]] = manifest.pop("modes")
+        represent, realize = preset.represent, preset.realize
+        modes = []
+        for k, facts in enumerate(described):
+            prior, window = arrays[f"prior-{k}"], represent.window
+            supports = np.unpackbits(prior["supports"], axis=1, count=window).astype(bool)
+            expert = _filled(Denoiser(realize, represent), arrays[f"expert-{k}"])
+            fitted = Prior(facts["prior"], prior["mean"], prior["factor"])
+            modes.append(Mode(facts["name"], fitted, MaskPool(supports), expert, facts["scale"]))
+        router = Router(represent.structure, represent.semantic, len(modes), realize.router_hidden)
+        codes = {name: torch.from_numpy(array) for name, array in arrays["codes"].items()}
+        return cls(
+            preset=preset,
+            representation=_filled(Representation(represent), arrays["representation"]),
+            code_scale=CodeScale(**codes),
+            modes=tuple(modes),
+            router=_filled(router, arrays["router"]),
+            facts=manifest,
+        )
+
+
+def _weights(module: nn.Module) -> dict[str, np.ndarray]:
+    state = {name: tensor.cpu().numpy() for name, tensor in module.state_dict().items()}
+    return {
+        name: array.astype(np.float16) if array.dtype == np.float32 and array.ndim > 1 else array
+        for name, array in state.items()
+    }
+
+
+def _filled(module: Network, arrays: dict[str, np.ndarray]) -> Network:
+    state = {name: torch.from_numpy(array) for name, array in arrays.items()}
+    module.load_state_dict(state)  # casts half precision to the module's own
+    return module.eval().requires_grad_(False)

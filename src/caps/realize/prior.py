@@ -1,0 +1,81 @@
+"""Mode-wise semantic priors p_k(z_a) and empirical mask pools (eq. 5, appendix B.3)."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from caps.errors import InputError
+
+PriorKind = Literal["diagonal", "isotropic", "full", "student"]
+PRIORS: tuple[PriorKind, ...] = ("diagonal", "isotropic", "full", "student")
+DEGREES = 5.0  # of the Student-t prior: heavy tails that still have a finite fourth moment
+
+
+@dataclass(frozen=True, slots=True)
+class Prior:
+    """One mode's prior: mean, a factor F of its covariance (F F^T), and the tails.
+
+    >>> rng = np.random.default_rng(0)
+    >>> prior = fit_prior(rng.normal(2.0, 0.5, size=(500, 3)), "diagonal")
+    >>> prior.sample(1000, rng).mean(axis=0).round(0).tolist()
+    [2.0, 2.0, 2.0]
+    """
+
+    kind: PriorKind
+    mean: np.ndarray  # (dim,)
+    factor: np.ndarray  # (dim, dim)
+
+    def sample(self, count: int, rng: np.random.Generator) -> np.ndarray:
+        """Draw (count, dim) codes."""
+        normal = rng.standard_normal((count, len(self.mean)))
+        if self.kind == "student":
+            # Scaled so that the covariance is the empirical one, whatever the tails.
+            chi = rng.chisquare(DEGREES, size=(count, 1))
+            normal *= np.sqrt((DEGREES - 2) / chi)
+        codes: np.ndarray = self.mean + normal @ self.factor.T
+        return codes.astype(np.float32)
+
+
+def fit_prior(codes: np.ndarray, kind: PriorKind = "diagonal") -> Prior:
+    """Fit the prior of one mode to its semantic codes (count, dim)."""
+    if kind not in PRIORS:
+        raise InputError(f"unknown prior {kind!r}", f"use one of {', '.join(PRIORS)}")
+    count, dim = codes.shape
+    if count < 2:
+        raise InputError(f"a mode has {count} codes", "simulate more pairs or use fewer modes")
+    mean, centred = codes.mean(axis=0), codes - codes.mean(axis=0)
+    spread = centred.std(axis=0)
+    if kind == "isotropic":
+        factor = np.eye(dim) * np.sqrt(np.mean(spread**2))
+    elif kind == "full":
+        values, vectors = np.linalg.eigh(centred.T @ centred / count)
+        factor = vectors * np.sqrt(np.clip(values, 0, None))
+    else:
+        factor = np.diag(spread)
+    return Prior(kind, mean.astype(np.float64), factor.astype(np.float64))
+
+
+@dataclass(frozen=True, slots=True)
+class MaskPool:
+    """The supports seen in one mode, from which supports for new references are drawn."""
+
+    supports: np.ndarray  # (count, time) bool
+
+    def sample(self, count: int, rng: np.random.Generator, *, relocate: bool = True) -> np.ndarray:
+        """Draw (count, time) supports; `relocate` rolls each to a uniform place.
+
+        The simulator's places are not a target's: lengths are kept, places are drawn anew. Supports
+        that touch an edge stay, as windows that cut an event must be seen too.
+        """
+        chosen = self.supports[rng.integers(len(self.supports), size=count)]
+        if not relocate:
+            return chosen
+        window = chosen.shape[1]
+        first = chosen.argmax(axis=1)
+        last = window - 1 - chosen[:, ::-1].argmax(axis=1)
+        inside = (first > 0) & (last < window - 1)
+        extent = last - first + 1
+        start = np.where(inside, rng.integers(0, window - extent + 1), first)
+        places = (np.arange(window) - (start - first)[:, None]) % window
+        return np.take_along_axis(chosen, places, axis=1)

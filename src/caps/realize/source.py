@@ -1,0 +1,94 @@
+"""The source side of stage 2: frozen codes of all simulated pairs, and batches drawn from them."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from caps.realize.experts import LIMIT, CodeScale, Target
+from caps.realize.modes import Modes
+from caps.realize.prior import MaskPool, Prior, PriorKind, fit_prior
+from caps.represent import Representation, decode_structure, encode_all
+from caps.simulate import PairBatch
+from caps.training import Batches
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Simulated pairs with their frozen codes."""
+
+    pairs: PairBatch
+    structure_code: Tensor  # z_ns (pairs, structure)
+    semantic_code: Tensor  # standardised z_a (pairs, semantic)
+    structure: Tensor  # base(z_ns) (pairs, time)
+    code_scale: CodeScale
+
+
+def encode_source(
+    representation: Representation, pairs: PairBatch, code_scale: CodeScale | None = None
+) -> Source:
+    """Encode every pair once; without a `code_scale`, measure it on these pairs."""
+    z_s, _ = encode_all(representation, pairs.normal)
+    _, z_a = encode_all(representation, pairs.anomalous)
+    if code_scale is None:
+        code_scale = CodeScale(z_a.mean(0), z_a.std(0).clamp(min=1e-6))
+    structure = decode_structure(representation, z_s)
+    return Source(pairs, z_s, code_scale.standardise(z_a), structure, code_scale)
+
+
+@dataclass(frozen=True, slots=True)
+class ModeSource:
+    """The pairs of one mode and what is fitted to them."""
+
+    source: Source
+    rows: np.ndarray
+    prior: Prior
+    pool: MaskPool
+    scale: float  # root mean square of the residuals inside their supports
+
+    def batches(self, target: Target = "residual") -> Batches:
+        """A function that draws training batches for this mode's expert."""
+        source, pairs = self.source, self.source.pairs
+        centre = torch.from_numpy(self.prior.mean.astype(np.float32))
+
+        def draw(count: int, rng: np.random.Generator) -> dict[str, Tensor]:
+            rows = self.rows[rng.integers(len(self.rows), size=count)]
+            normal, anomalous = (
+                torch.from_numpy(pairs.normal[rows]),
+                torch.from_numpy(pairs.anomalous[rows]),
+            )
+            support = torch.from_numpy(pairs.support[rows]).float()
+            if target == "residual":
+                clean = ((anomalous - normal) / self.scale).clamp(-LIMIT, LIMIT)
+                background = torch.zeros_like(clean)
+            else:
+                clean, background = anomalous.clamp(-LIMIT, LIMIT), normal.clamp(-LIMIT, LIMIT)
+            return {
+                "clean": clean,
+                "background": background,
+                "support": support,
+                "structure_code": source.structure_code[rows],
+                "semantic_code": source.semantic_code[rows],
+                "prior_code": torch.from_numpy(self.prior.sample(count, rng)),
+                "centre": centre.expand(count, -1),
+                "structure": source.structure[rows],
+            }
+
+        return draw
+
+
+def mode_sources(
+    source: Source, modes: Modes, *, kind: PriorKind = "diagonal", pool: int, seed: int
+) -> list[ModeSource]:
+    """Fit prior, mask pool and residual size of every mode."""
+    rng = np.random.default_rng(seed)
+    residual, support = source.pairs.residual, source.pairs.support
+    found = []
+    for k in range(len(modes)):
+        rows = np.flatnonzero(modes.assignment == k)
+        kept = rng.choice(rows, size=min(pool, len(rows)), replace=False)
+        scale = float(np.sqrt(np.mean(residual[rows][support[rows]] ** 2)))
+        prior = fit_prior(source.semantic_code[rows].numpy(), kind)
+        found.append(ModeSource(source, rows, prior, MaskPool(support[kept]), scale))
+    return found
