@@ -92,7 +92,7 @@ def segment_swap(events: Events, rng: np.random.Generator) -> Rendered:
 
 
 def smooth_splice(events: Events, rng: np.random.Generator) -> Rendered:
-    """Q13: another stretch of the trajectory that meets value and slope at both ends.
+    """Q13: another stretch of the trajectory, chosen for how well both of its ends fit.
 
     What mismatch is left fades out towards the ends, so no joint can be seen: only the dynamics
     in between are not those of this moment.
