@@ -9,9 +9,8 @@ import torch
 from torch import Tensor
 
 from caps.realize.pretrained import Mode, Pretrained
-from caps.realize.samplers import Sampler, sample_unmasked
+from caps.realize.samplers import Sampler
 from caps.realize.source import Source, encode_source
-from caps.realize.unet import Condition
 from caps.simulate import PairBatch
 
 ROWS = 400  # pairs of each mode behind a figure
@@ -110,16 +109,8 @@ class _Bench:
         return self.realize(self.structure_code.roll(1, 0), self.semantic_code, 0.0, 1, None)
 
     def outside_share(self) -> float:
-        """RMS outside the support over RMS inside, before the mask is applied."""
-        structure = self.pretrained.representation.base(self.structure_code)
-        blur = torch.full((len(self.support),), self.pretrained.preset.realize.semantic_blur)
-        given = Condition(self.structure_code, self.prior_code, self.support, structure, blur)
-        drawn = sample_unmasked(
-            self.mode.expert,
-            given,
-            self.pretrained.preset.sampler,
-            torch.Generator().manual_seed(self.seed),
-        )
+        """RMS outside the support over RMS inside, before the residual is cut to its support."""
+        drawn = self.from_prior()
         inside = (drawn.square() * self.support).sum() / self.support.sum()
         outside = (drawn.square() * (1 - self.support)).sum() / (1 - self.support).sum()
         return float((outside / inside).sqrt())
@@ -130,7 +121,8 @@ def _mode_figures(
     pretrained: Pretrained, mode: Mode, source: Source, rows: np.ndarray, seed: int
 ) -> dict[str, float]:
     bench = _Bench(pretrained, mode, source, rows, seed)
-    first, again, swapped = bench.from_codes(0), bench.from_codes(1), bench.swapped()
+    first, again = bench.from_codes(0) * bench.support, bench.from_codes(1) * bench.support
+    swapped = bench.swapped() * bench.support
     codes = _likeness(first, bench.residual, bench.support)
     prior = _likeness(bench.from_prior(), bench.residual, bench.support)
     return {
@@ -144,7 +136,7 @@ def _mode_figures(
 
 def _likeness(drawn: Tensor, real: Tensor, support: Tensor) -> dict[str, float]:
     """Size and roughness of the drawn residuals relative to the real ones."""
-    size = (drawn.square().sum() / real.square().sum()).sqrt()
+    size = ((drawn * support).square().sum() / real.square().sum()).sqrt()
     return {
         "rms ratio": float(size),
         "roughness ratio": roughness(drawn, support) / roughness(real, support),

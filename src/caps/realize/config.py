@@ -6,12 +6,14 @@ from typing import Literal
 from caps.errors import InputError
 
 Prediction = Literal["noise", "velocity"]
+Mechanism = Literal["diffusion", "sequence", "vae"]
 
 
 @dataclass(frozen=True, slots=True)
 class RealizeConfig:
     """Sizes of the diffusion experts and how they are trained."""
 
+    mechanism: Mechanism = "diffusion"  # of residuals; the others are what the paper compares with
     channels: tuple[int, ...] = (64, 128, 256, 256)  # U-Net; the paper's table
     patch: int = 1  # time steps folded into channels before the U-Net; 1 = full length
     diffusion_steps: int = 200  # the paper's table
@@ -25,6 +27,10 @@ class RealizeConfig:
     def __post_init__(self) -> None:
         if self.prediction not in ("noise", "velocity"):
             raise InputError(f"unknown prediction {self.prediction!r}", "use noise or velocity")
+        if self.mechanism not in ("diffusion", "sequence", "vae"):
+            raise InputError(
+                f"unknown mechanism {self.mechanism!r}", "use diffusion, sequence or vae"
+            )
         if not 0 <= self.semantic_blur < 1:
             raise InputError(f"semantic_blur is {self.semantic_blur}", "choose it in [0, 1)")
         if any(width % 8 for width in self.channels):

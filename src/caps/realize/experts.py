@@ -1,7 +1,6 @@
 """Hard-routed residual experts: their loss, and the stage that trains one of them (section 4.2)."""
 
 from dataclasses import dataclass
-from typing import Literal
 
 import torch
 from torch import Tensor, nn
@@ -12,17 +11,25 @@ from caps.realize.unet import Condition, ResidualExpert
 from caps.represent import RepresentConfig, masked_mse
 
 LIMIT = 5.0  # scaled residuals are clipped here: noise prediction assumes data of about unit size
-Target = Literal["residual", "sequence"]
 
 
 class Denoiser(nn.Module):
-    """An expert with its noise schedule: estimates the clean residual from a noised one."""
+    """An expert with its noise schedule: estimates the clean residual from a noised one.
+
+    With the `sequence` mechanism it estimates the anomalous sequence itself ("without residual
+    parameterisation"), and outside the support the background takes the place of zero.
+    """
 
     def __init__(self, config: RealizeConfig, represent: RepresentConfig) -> None:
         super().__init__()
         self.config = config
         self.schedule = NoiseSchedule(config.diffusion_steps)
         self.expert = ResidualExpert(config, represent)
+
+    @property
+    def localised(self) -> bool:
+        """Whether what it estimates is zero outside the support."""
+        return self.config.mechanism != "sequence"
 
     def clean(self, r_tau: Tensor, tau: Tensor, given: Condition) -> Tensor:
         """r^(k), the clean-residual estimate at step tau."""
@@ -80,14 +87,14 @@ def blurred(codes: Tensor, prior_noise: Tensor, blur: Tensor) -> Tensor:
 class ExpertStage(nn.Module):
     """Stage 2: one expert on batches of its own mode.
 
-    A batch holds `residual` (scaled), `support`, `structure_code`, `semantic_code` (standardised
-    and centred on its mode), `prior_noise`, `centre` and `structure`.
+    A batch holds `clean` (the scaled residual), its `background` outside the support, `support`,
+    `structure_code`, `structure`, `semantic_code`, and of the mode's prior a sample `prior_code`
+    and the mean `centre`.
     """
 
-    def __init__(self, denoiser: Denoiser, target: Target = "residual") -> None:
+    def __init__(self, denoiser: Denoiser) -> None:
         super().__init__()
         self.denoiser = denoiser
-        self.target = target
 
     def forward(self, batch: dict[str, Tensor]) -> dict[str, Tensor]:
         clean, support = batch["clean"], batch["support"]

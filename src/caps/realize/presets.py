@@ -1,6 +1,6 @@
 """Presets: every size and schedule of pretraining in one frozen value."""
 
-from dataclasses import asdict, dataclass, fields, is_dataclass
+from dataclasses import asdict, dataclass, fields, is_dataclass, replace
 from typing import Any, Literal, TypeVar, get_type_hints
 
 from caps.errors import ArtifactError, InputError
@@ -127,3 +127,53 @@ def _value(hint: Any, value: Any) -> Any:
     if is_dataclass(hint) and isinstance(hint, type):
         return _read(hint, value)
     return tuple(value) if isinstance(value, list) else value
+
+
+def resized(preset: Preset, *, pairs: int | None, steps: int | None) -> Preset:
+    """The preset with another number of pairs or of training steps in every stage."""
+
+    def shorter(schedule: Schedule) -> Schedule:
+        if steps is None:
+            return schedule
+        return replace(schedule, steps=steps, warmup=min(schedule.warmup, steps // 10))
+
+    return replace(
+        preset,
+        pairs=preset.pairs if pairs is None else pairs,
+        representation=shorter(preset.representation),
+        expert=shorter(preset.expert),
+        router=shorter(preset.router),
+    )
+
+
+def size_table(preset: Preset) -> list[tuple[str, str, str]]:
+    """The rows of the paper's table of sizes: component, the paper's value, this preset's."""
+    return [
+        (component, theirs, ours)
+        for (component, theirs), (_, ours) in zip(_sizes(PAPER), _sizes(preset), strict=True)
+    ]
+
+
+def _sizes(preset: Preset) -> list[tuple[str, str]]:
+    represent, realize = preset.represent, preset.realize
+    stage_one, stage_two = preset.representation, preset.expert
+    return [
+        ("input shape", f"[B, 1, {represent.window}]"),
+        ("modes", "3 (trend / periodic / point)"),
+        ("latent dimensions", f"z_s {represent.structure}, z_a {represent.semantic}"),
+        ("encoder", f"hidden {represent.hidden}, dropout {represent.dropout}"),
+        ("encoder strides", f"{represent.strides}"),
+        ("multi-scale extractor", f"kernels {represent.kernels}, dilations {represent.dilations}"),
+        ("router hidden", f"{realize.router_hidden}"),
+        ("location embedding", f"{represent.location}"),
+        ("diffusion", f"{realize.diffusion_steps} steps, predicts {realize.prediction}"),
+        ("reverse process", f"{preset.sampler.method}, {preset.sampler.steps} steps"),
+        ("U-Net", f"channels {realize.channels}, patch {realize.patch}"),
+        ("base decoder width", f"{represent.base_width}"),
+        ("residual decoder width", f"{represent.residual_width}, patch {represent.patch}"),
+        ("simulated pairs", f"{preset.pairs:,}"),
+        ("optimiser", f"Adam {stage_one.learning_rate:g} / {stage_two.learning_rate:g}"),
+        ("batch size", f"{stage_one.batch} / {stage_two.batch}"),
+        ("representation epochs", f"{stage_one.steps * stage_one.batch / preset.pairs:.3g}"),
+        ("generation epochs", f"{stage_two.steps * stage_two.batch / (preset.pairs / 3):.3g}"),
+    ]

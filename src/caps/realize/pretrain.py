@@ -18,9 +18,10 @@ from caps.realize.checks import realization_checks
 from caps.realize.experts import Denoiser, ExpertStage
 from caps.realize.modes import Modes, knowledge_modes
 from caps.realize.presets import Preset
-from caps.realize.pretrained import Mode, Pretrained
+from caps.realize.pretrained import Expert, Mode, Pretrained
 from caps.realize.router import Router, RouterStage
 from caps.realize.source import ModeSource, Source, encode_source, mode_sources
+from caps.realize.vae import ResidualVae, VaeStage
 from caps.represent import Objective, Representation, RepresentationStage, representation_checks
 from caps.simulate import PairBatch, load_pairs, save_pairs, simulate_pairs
 from caps.training import Batches, Progress, Schedule, seeded, start_fabric, train
@@ -34,7 +35,7 @@ UNSEEN = 1  # added to the seed for pairs that no stage has seen
 
 @dataclass(slots=True)
 class Pretraining:
-    """One pretraining run in `folder`: checkpoints under `folder/work`, the result in `folder`.
+    """One pretraining run: checkpoints in `<folder>-work` beside it, the result in `folder`.
 
     `result()` runs (or resumes) every stage and returns the `Pretrained`, or None when the time
     budget ended first.
@@ -52,6 +53,11 @@ class Pretraining:
     say: Callable[[str], None] = lambda _: None
     started: float = field(default_factory=time.monotonic)
     stages: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def work(self) -> Path:
+        """Where pairs and checkpoints wait for the next sitting; can be deleted at the end."""
+        return self.folder.with_name(f"{self.folder.name}-work")
 
     def result(self) -> Pretrained | None:
         """Run every stage that is not done yet."""
@@ -78,7 +84,7 @@ class Pretraining:
 
     def _pairs(self) -> PairBatch:
         """Simulate the source pairs, or read them back in a later sitting."""
-        stored = self.folder / "work" / "pairs"
+        stored = self.work / "pairs"
         if self.resume and (stored / MANIFEST).exists():
             return load_pairs(stored)
         self.say(f"simulating {self.preset.pairs:,} pairs")
@@ -103,7 +109,7 @@ class Pretraining:
             schedule,
             seed=self.seed,
             name=name,
-            folder=self.folder / "work",
+            folder=self.work,
             resume=self.resume,
             minutes=left,
             fabric=self.fabric,
@@ -116,15 +122,21 @@ class Pretraining:
         }
         return result.finished
 
-    def _experts(self, fitted: list[ModeSource], modes: Modes) -> list[Denoiser] | None:
-        experts = []
+    def _experts(self, fitted: list[ModeSource], modes: Modes) -> list[Expert] | None:
+        experts: list[Expert] = []
         for mode, name in zip(fitted, modes.names, strict=True):
-            expert = self._network(Denoiser, self.preset.realize, self.preset.represent)
-            stage = ExpertStage(expert)
+            stage: VaeStage | ExpertStage
+            if self.preset.realize.mechanism == "vae":
+                stage = VaeStage(self._network(ResidualVae, self.preset.represent))
+            else:
+                sizes = self.preset.realize, self.preset.represent
+                stage = ExpertStage(self._network(Denoiser, *sizes))
             label = f"expert-{name.replace(' ', '-')}"
-            if not self._train(label, stage, mode.batches(), self.preset.expert):
+            if not self._train(
+                label, stage, mode.batches(self.preset.realize.mechanism), self.preset.expert
+            ):
                 return None
-            experts.append(expert)
+            experts.append(stage.vae if isinstance(stage, VaeStage) else stage.denoiser)
         return experts
 
     def _router(self, source: Source, modes: Modes) -> Router | None:
@@ -149,7 +161,7 @@ class Pretraining:
         source: Source,
         fitted: list[ModeSource],
         modes: Modes,
-        experts: list[Denoiser],
+        experts: list[Expert],
         router: Router,
     ) -> Pretrained:
         self.say("checking on unseen pairs")
@@ -176,7 +188,7 @@ class Pretraining:
                 "realization": realization_checks(pretrained, unseen),
             },
         )
-        pretrained.save(self.folder / "pretrained")
+        pretrained.save(self.folder)
         return pretrained
 
 

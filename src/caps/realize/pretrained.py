@@ -17,12 +17,16 @@ from caps.realize.prior import MaskPool, Prior
 from caps.realize.router import Router
 from caps.realize.samplers import Sampler, sample
 from caps.realize.unet import Condition
+from caps.realize.vae import ResidualVae
 from caps.represent import Representation
 
 KIND = "caps.pretrained"
 VERSION = 1
 Network = TypeVar("Network", bound=nn.Module)
 SHIPPED = Path(__file__).with_name("weights")
+
+
+Expert = Denoiser | ResidualVae
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +36,7 @@ class Mode:
     name: str
     prior: Prior  # of standardised codes
     pool: MaskPool
-    expert: Denoiser
+    expert: Expert
     scale: float  # residuals are divided by this before diffusion
 
 
@@ -70,7 +74,10 @@ class Pretrained:
         generator: torch.Generator,
         sampler: Sampler | None = None,
     ) -> Tensor:
-        """Residuals of `mode` on the given structures, zero outside the support: (batch, time)."""
+        """What `mode` makes of the given structures: (batch, time), not yet cut to the support.
+
+        A residual; with the `sequence` mechanism the anomalous sequence itself.
+        """
         given = Condition(
             structure_code,
             semantic_code,
@@ -78,21 +85,25 @@ class Pretrained:
             self.representation.base(structure_code),
             torch.full((len(support),), blur),
         )
-        return mode.scale * sample(mode.expert, given, sampler or self.preset.sampler, generator)
+        if isinstance(mode.expert, ResidualVae):
+            return mode.scale * mode.expert.sample(given, generator)
+        drawn = sample(mode.expert, given, sampler or self.preset.sampler, generator)
+        return mode.scale * drawn if mode.expert.localised else drawn
 
-    def draw(
+    def counterparts(
         self,
         mode: Mode,
+        references: Tensor,
         structure_code: Tensor,
         rng: np.random.Generator,
         *,
         sampler: Sampler | None = None,
     ) -> tuple[Tensor, Tensor]:
-        """One residual for each structure, with semantics and support drawn from the mode."""
-        count = len(structure_code)
+        """x + r^ for each reference (eq. 8), semantics drawn from the prior; and the supports."""
+        count = len(references)
         codes = torch.from_numpy(mode.prior.sample(count, rng))
         support = torch.from_numpy(mode.pool.sample(count, rng)).float()
-        residual = self.realize(
+        drawn = self.realize(
             mode,
             structure_code,
             codes,
@@ -101,7 +112,9 @@ class Pretrained:
             generator=torch.Generator().manual_seed(int(rng.integers(2**62))),
             sampler=sampler,
         )
-        return residual, support
+        if self.preset.realize.mechanism == "sequence":
+            return drawn, support
+        return references + drawn * support, support
 
     def save(self, folder: Path) -> None:
         """Write the folder; weights are kept in half precision, which changes no figure shown."""
@@ -146,7 +159,10 @@ class Pretrained:
         for k, facts in enumerate(described):
             prior, window = arrays[f"prior-{k}"], represent.window
             supports = np.unpackbits(prior["supports"], axis=1, count=window).astype(bool)
-            expert = _filled(Denoiser(realize, represent), arrays[f"expert-{k}"])
+            empty: Expert = Denoiser(realize, represent)
+            if realize.mechanism == "vae":
+                empty = ResidualVae(represent)
+            expert = _filled(empty, arrays[f"expert-{k}"])
             fitted = Prior(facts["prior"], prior["mean"], prior["factor"])
             modes.append(Mode(facts["name"], fitted, MaskPool(supports), expert, facts["scale"]))
         router = Router(represent.structure, represent.semantic, len(modes), realize.router_hidden)

@@ -1,6 +1,8 @@
 """Reverse processes: from noise to a residual, in 200 small steps or a few large ones."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 import torch
@@ -35,55 +37,62 @@ class Sampler:
 def sample(
     denoiser: Denoiser, given: Condition, sampler: Sampler, generator: torch.Generator
 ) -> Tensor:
-    """Draw one scaled residual for each row of the condition, zero outside its support."""
-    return _reverse(denoiser, given, sampler, generator) * given.support
+    """Draw one scaled residual for each row of the condition.
 
-
-@torch.no_grad()
-def sample_unmasked(
-    denoiser: Denoiser, given: Condition, sampler: Sampler, generator: torch.Generator
-) -> Tensor:
-    """The last clean estimate before the mask is applied, to see how well L_out holds it down."""
-    return _reverse(denoiser, given, sampler, generator)
-
-
-def _reverse(
-    denoiser: Denoiser, given: Condition, sampler: Sampler, generator: torch.Generator
-) -> Tensor:
-    schedule = denoiser.schedule
+    It is the last clean estimate as the expert gives it: small outside the support, not zero.
+    """
+    schedule, (rows, window) = denoiser.schedule, given.support.shape
+    device = given.support.device
     count = min(sampler.steps, schedule.steps)
     grid = torch.linspace(schedule.steps - 1, 0, count).round().long().tolist()
-    shape, device = given.support.shape, given.support.device
-    draw = torch.randn(shape, generator=generator, device=device)
-    clean = previous = torch.zeros(shape, device=device)
-    earlier_step = 0.0
-    for i, now in enumerate(grid):
-        tau = torch.full((shape[0],), now, device=device)
-        previous, clean = clean, denoiser.clean(draw, tau, given).clamp(-LIMIT, LIMIT)
-        if i + 1 == count:
-            break
+
+    def fresh() -> Tensor:
+        return torch.randn((rows, window), generator=generator, device=device)
+
+    draw, step = fresh(), _SolverStep()
+    for now, following in pairwise(grid):
+        estimate = _estimate(denoiser, draw, now, given)
         # Outside m the residual is known to be zero: every estimate is put back there.
-        anchored = clean * given.support
-        ab, ab_next = schedule.alpha_bar[now], schedule.alpha_bar[grid[i + 1]]
-        signal, sigma = ab.sqrt(), (1 - ab).sqrt()
-        signal_next, sigma_next = ab_next.sqrt(), (1 - ab_next).sqrt()
+        clean = estimate * given.support if denoiser.localised else estimate
+        ab, ab_next = schedule.alpha_bar[now], schedule.alpha_bar[following]
         if sampler.method == "dpm++":
-            # h = step in log signal-to-noise; D extrapolates the estimate to the middle of it.
-            step = float(torch.log(signal_next / sigma_next) - torch.log(signal / sigma))
-            ratio = step / (2 * earlier_step) if i else 0.0
-            estimate = anchored + ratio * (anchored - previous * given.support)
-            draw = (
-                sigma_next / sigma * draw
-                + signal_next * -torch.expm1(torch.tensor(-step)) * estimate
+            draw = step(draw, clean, ab, ab_next)
+        else:
+            draw = _noise_step(
+                draw, clean, ab, ab_next, fresh if sampler.method == "ddpm" else None
             )
-            earlier_step = step
-            continue
-        noise = (draw - signal * anchored) / sigma
-        fresh = torch.tensor(0.0)
-        if sampler.method == "ddpm":
-            fresh = ((1 - ab_next) / (1 - ab) * (1 - ab / ab_next)).sqrt()
-        kept = (sigma_next.square() - fresh.square()).clamp(min=0).sqrt()
-        draw = signal_next * anchored + kept * noise
-        if sampler.method == "ddpm":
-            draw = draw + fresh * torch.randn(shape, generator=generator, device=device)
-    return clean
+    return _estimate(denoiser, draw, grid[-1], given)
+
+
+def _estimate(denoiser: Denoiser, draw: Tensor, now: int, given: Condition) -> Tensor:
+    tau = torch.full((len(draw),), now, device=draw.device)
+    return denoiser.clean(draw, tau, given).clamp(-LIMIT, LIMIT)
+
+
+def _noise_step(
+    draw: Tensor, clean: Tensor, ab: Tensor, ab_next: Tensor, fresh: Callable[[], Tensor] | None
+) -> Tensor:
+    """DDIM's step; with `fresh` noise of the posterior's variance it is DDPM's."""
+    noise = (draw - ab.sqrt() * clean) / (1 - ab).sqrt()
+    if fresh is None:
+        return ab_next.sqrt() * clean + (1 - ab_next).sqrt() * noise
+    variance = (1 - ab_next) / (1 - ab) * (1 - ab / ab_next)
+    kept = (1 - ab_next - variance).clamp(min=0).sqrt()
+    return ab_next.sqrt() * clean + kept * noise + variance.sqrt() * fresh()
+
+
+class _SolverStep:
+    """DPM-Solver++(2M): the last two estimates give the slope in log signal-to-noise."""
+
+    def __init__(self) -> None:
+        self.previous: tuple[Tensor, Tensor] | None = None  # clean estimate, step size
+
+    def __call__(self, draw: Tensor, clean: Tensor, ab: Tensor, ab_next: Tensor) -> Tensor:
+        size = 0.5 * (torch.logit(ab_next) - torch.logit(ab))
+        middle = clean
+        if self.previous is not None:
+            earlier, earlier_size = self.previous
+            middle = clean + size / (2 * earlier_size) * (clean - earlier)
+        self.previous = clean, size
+        shrink = ((1 - ab_next) / (1 - ab)).sqrt()
+        return shrink * draw - ab_next.sqrt() * torch.expm1(-size) * middle

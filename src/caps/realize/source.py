@@ -6,7 +6,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from caps.realize.experts import LIMIT, CodeScale, Target
+from caps.realize.config import Mechanism
+from caps.realize.experts import LIMIT, CodeScale
 from caps.realize.modes import Modes
 from caps.realize.prior import MaskPool, Prior, PriorKind, fit_prior
 from caps.represent import Representation, decode_structure, encode_all
@@ -47,19 +48,17 @@ class ModeSource:
     pool: MaskPool
     scale: float  # root mean square of the residuals inside their supports
 
-    def batches(self, target: Target = "residual") -> Batches:
+    def batches(self, mechanism: Mechanism) -> Batches:
         """A function that draws training batches for this mode's expert."""
         source, pairs = self.source, self.source.pairs
         centre = torch.from_numpy(self.prior.mean.astype(np.float32))
 
         def draw(count: int, rng: np.random.Generator) -> dict[str, Tensor]:
             rows = self.rows[rng.integers(len(self.rows), size=count)]
-            normal, anomalous = (
-                torch.from_numpy(pairs.normal[rows]),
-                torch.from_numpy(pairs.anomalous[rows]),
-            )
+            normal = torch.from_numpy(pairs.normal[rows])
+            anomalous = torch.from_numpy(pairs.anomalous[rows])
             support = torch.from_numpy(pairs.support[rows]).float()
-            if target == "residual":
+            if mechanism != "sequence":
                 clean = ((anomalous - normal) / self.scale).clamp(-LIMIT, LIMIT)
                 background = torch.zeros_like(clean)
             else:

@@ -1,0 +1,120 @@
+"""`caps pretrain`: learn representation, experts and router from simulation."""
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from cyclopts import Parameter
+
+if TYPE_CHECKING:
+    from caps.realize.presets import Preset
+
+
+def pretrain(
+    *,
+    out: Path,
+    preset: Literal["cpu", "paper", "tiny"] = "cpu",
+    pairs: int | None = None,
+    steps: int | None = None,
+    seed: int = 0,
+    resume: bool = False,
+    minutes: float | None = None,
+    workers: int = 2,
+    accelerator: str = "cpu",
+    devices: int = 1,
+    json_output: Annotated[bool, Parameter(name="--json", negative="")] = False,
+) -> None:
+    """Learn everything CAPS needs from simulation. Users need not: weights ship with the package.
+
+    Parameters
+    ----------
+    out
+        Folder for the result; checkpoints go to a folder beside it with "-work" at its end.
+    preset
+        cpu: two cores, under three hours. paper: the paper's sizes, for a GPU. tiny: for tests.
+    pairs
+        Number of simulated pairs, instead of the preset's.
+    steps
+        Training steps of each stage, instead of the preset's; for trying a preset out.
+    seed
+        Seed of simulation, initial weights and training.
+    resume
+        Go on where an earlier sitting ended or was killed.
+    minutes
+        Stop after this time with a checkpoint; go on later with --resume.
+    workers
+        Processes for simulation.
+    accelerator
+        cpu or cuda.
+    devices
+        Number of training processes or GPUs.
+    json_output
+        Print the checks as JSON.
+    """
+    # Idle OpenMP threads that spin slow training down many times on a shared machine.
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+    os.environ.setdefault("GOMP_SPINCOUNT", "0")
+    from caps.realize.presets import preset_named, resized
+    from caps.realize.pretrain import Pretraining
+    from caps.training import bar_or_lines, start_fabric
+
+    def say(text: str) -> None:
+        print(text, file=sys.stderr, flush=True)
+
+    chosen = resized(preset_named(preset), pairs=pairs, steps=steps)
+    _print_sizes(chosen)
+    fabric = start_fabric(accelerator, devices, precision=chosen.precision)
+    run = Pretraining(
+        chosen,
+        out,
+        seed=seed,
+        resume=resume,
+        minutes=minutes,
+        workers=workers,
+        fabric=fabric,
+        progress=lambda: bar_or_lines(say),
+        say=say,
+    )
+    result = run.result()
+    if not fabric.is_global_zero:
+        return
+    if result is None:
+        say(f"time is up; go on with: caps pretrain --preset {preset} --out {out} --resume")
+        return
+    checks = result.facts["checks"]
+    if json_output:
+        print(json.dumps(checks))
+        return
+    _print_checks(checks)
+    say(f"written to {out}; checkpoints in {run.work} can be deleted")
+
+
+def _print_sizes(preset: "Preset") -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    from caps.realize.presets import size_table
+
+    table = Table("component", "paper", f"preset {preset.name}")
+    for row in size_table(preset):
+        table.add_row(*row)
+    Console(stderr=True).print(table)
+
+
+def _print_checks(checks: dict[str, Any]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console()
+    table = Table("figure on unseen pairs", "value")
+    for name, value in checks["representation"].items():
+        table.add_row(name, f"{value:.3f}")
+    console.print(table)
+    modes = {name: figures for name, figures in checks["realization"].items() if name != "router"}
+    table = Table("expert", *modes)
+    for name in next(iter(modes.values())):
+        table.add_row(name, *(f"{figures[name]:.3f}" for figures in modes.values()))
+    console.print(table)
+    console.print(f"router accuracy {checks['realization']['router']['accuracy']:.3f}")
