@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from caps.errors import ArtifactError, CapsError, InputError
+    from caps.metrics import Evaluation, evaluate
+    from caps.series import Series, read
 
 __version__ = "0.1.0"
 
@@ -16,10 +18,23 @@ __version__ = "0.1.0"
 _HOMES = {
     "ArtifactError": "caps.errors",
     "CapsError": "caps.errors",
+    "Evaluation": "caps.metrics",
     "InputError": "caps.errors",
+    "Series": "caps.series",
+    "evaluate": "caps.metrics",
+    "read": "caps.series",
 }
 
-__all__ = ["ArtifactError", "CapsError", "InputError", "__version__"]
+__all__ = [
+    "ArtifactError",
+    "CapsError",
+    "Evaluation",
+    "InputError",
+    "Series",
+    "__version__",
+    "evaluate",
+    "read",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -75,8 +75,8 @@ def evaluate(
         print(json.dumps(result.as_dict()))
     else:
         origin = "given" if window is not None else f"period of {value!r}" if value else "default"
-        print(f"protocol {result.protocol}, VUS window {result.window} ({origin})")
-        _print_table(result, floors(labels, protocol=protocol, window=result.window))
+        floor = floors(labels, protocol=protocol, window=result.window)
+        print_evaluation(result, floor, window_origin=origin)
 
 
 def read_columns(file: Path, columns: list[str]) -> "pd.DataFrame":
@@ -105,10 +105,12 @@ def read_columns(file: Path, columns: list[str]) -> "pd.DataFrame":
     return frame
 
 
-def _print_table(result: Evaluation, floor: Floors) -> None:
+def print_evaluation(result: Evaluation, floor: Floors, *, window_origin: str) -> None:
+    """Print every metric beside what scores without knowledge get on the same labels."""
     from rich.console import Console
     from rich.table import Table
 
+    print(f"protocol {result.protocol}, VUS window {result.window} ({window_origin})")
     table = Table("metric", "value", "random", "constant", "all ones", "threshold")
     for name, (title, is_oracle) in ROWS.items():
         columns = (result, floor.random, floor.constant, floor.all_ones)

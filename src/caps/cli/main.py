@@ -1,38 +1,105 @@
 """The `caps` command. Exit codes: 0 done, 1 failed, 2 bad input (the message names the remedy)."""
 
+import os
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NoReturn
 
-from cyclopts import App
+from cyclopts import App, CycloptsError, UnknownCommandError
 
 import caps
 from caps.errors import CapsError, InputError
+
+INTERRUPTED = 130  # what shells report for Ctrl-C
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command as the help shows it; its code is `caps.cli.<name>:<name>`, imported when run."""
+
+    name: str
+    summary: str
+    example: str
+
+
+# In the order of `caps --help`.
+COMMANDS = (
+    Command(
+        "demo",
+        "Run on a simulated month of telemetry; needs no files.",
+        "caps demo --out caps-demo",
+    ),
+    Command(
+        "evaluate",
+        "Print the metrics of anomaly scores against 0/1 labels.",
+        "caps evaluate scores.csv --score score --label label --value value",
+    ),
+    Command(
+        "simulate",
+        "Simulate matched normal and anomalous windows.",
+        "caps simulate --pairs 48000 --out pairs/ --workers 2",
+    ),
+)
 
 app = App(
     name="caps",
     version=caps.__version__,
     help="Label-free anomaly detection for time series.",
     help_epilogue="Exit codes: 0 done, 1 failed, 2 bad input (the message names the remedy).",
+    help_format="plaintext",
+    print_error=False,
+    exit_on_error=False,
+    suppress_keyboard_interrupt=False,
 )
-app.command(
-    "caps.cli.evaluate:evaluate",
-    name="evaluate",
-    help="Print the metrics of anomaly scores against 0/1 labels.\n\n"
-    "Example: caps evaluate scores.csv --score score --label label --value value",
-)
-app.command("caps.cli.simulate:simulate", name="simulate")
+for place, command in enumerate(COMMANDS):
+    app.command(
+        f"caps.cli.{command.name}:{command.name}",
+        name=command.name,
+        help=f"{command.summary}\n\nExample: {command.example}",
+        sort_key=place,
+    )
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
+    """Run one command and end the process with its exit code."""
+    try:
+        _run(arguments)
+    except CapsError as error:
+        _fail(error.problem, error.remedy, code=2 if isinstance(error, InputError) else 1)
+    except UnknownCommandError as error:
+        # Its own text would import every command to look for similar names.
+        wanted = (error.unused_tokens or ["?"])[0]
+        names = ", ".join(command.name for command in COMMANDS)
+        _fail(f"there is no command {wanted!r}", f"choose one of {names}", code=2)
+    except CycloptsError as error:
+        _fail(str(error), f"see {_help_command(error)}", code=2)
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        sys.exit(INTERRUPTED)
+    except BrokenPipeError:
+        # The reader (head, less) went away: not our failure, and no traceback for it. Python
+        # flushes once more when it ends, into a place where nothing can break.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    except OSError as error:
+        _fail(str(error), "check the path, its permissions and the free space", code=1)
+
+
+def _run(arguments: Sequence[str] | None) -> None:
     try:
         app(arguments)
-    except CapsError as error:
-        print(f"error: {error.problem}\n  fix: {error.remedy}", file=sys.stderr)
-        sys.exit(2 if isinstance(error, InputError) else 1)
-    except BrokenPipeError:
-        # The reader (head, less) went away: not our failure, and no traceback for it.
-        sys.stderr.close()
-        sys.exit(0)
+    finally:
+        sys.stdout.flush()
+
+
+def _fail(problem: str, remedy: str, *, code: int) -> NoReturn:
+    print(f"error: {problem}\n  fix: {remedy}", file=sys.stderr)
+    sys.exit(code)
+
+
+def _help_command(error: CycloptsError) -> str:
+    return " ".join(["caps", *(error.command_chain or ()), "--help"])
 
 
 if __name__ == "__main__":
