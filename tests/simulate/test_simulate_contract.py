@@ -62,6 +62,13 @@ def test_supports_are_up_to_three_intervals_with_gaps(pairs: PairBatch) -> None:
     assert share[3] > 0
 
 
+def test_point_events_are_short(pairs: PairBatch) -> None:
+    points = pairs[pairs.family == FAMILIES.index("point")]
+    longest = [max(stop - start for start, stop in runs(support)) for support in points.support]
+    assert max(longest) <= 48
+    assert np.mean(np.array(longest) == 1) > 0.2
+
+
 def test_windows_cut_events_at_both_ends(pairs: PairBatch) -> None:
     assert 0.05 < pairs.support[:, 0].mean() < 0.2
     assert 0.05 < pairs.support[:, -1].mean() < 0.3
@@ -74,6 +81,7 @@ def test_windows_cut_events_at_both_ends(pairs: PairBatch) -> None:
 
 
 def test_every_operation_is_visible(pairs: PairBatch) -> None:
+    assert visible(pairs).all()
     for figures in summarise(pairs).operations:
         assert figures.visible >= 0.95, figures
 

@@ -33,7 +33,7 @@ def passes(
     point: np.ndarray,
 ) -> np.ndarray:
     """Whether each row is visible; rows that are `point` anomalies also need a clear peak."""
-    peak = np.abs(residual).max(axis=1)
+    peak = np.abs(np.where(support, residual, 0)).max(axis=1)
     visible = strength(residual, support) >= threshold(noise, spread)
     return np.asarray(visible & (~point | (peak >= LEAST_PEAK * noise)) & support.any(axis=1))
 

@@ -15,6 +15,7 @@ SURROUNDINGS = 32
 # Every local statistic is taken over this many evenly spread samples, so one array holds them all.
 SAMPLES = 96
 SMALLEST_LOCAL_SPREAD = 0.1
+LONGEST_SPIKE = 48
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +112,12 @@ class Events:
         time = time - np.ceil(np.maximum(time - last, 0) / period) * period
         time = time + np.ceil(np.maximum(-time, 0) / period) * period
         return np.asarray(np.clip(time, 0, last))
+
+
+def short_features(features: np.ndarray) -> np.ndarray:
+    """Which expected spikes and beats (rows, n) last no longer than a point anomaly may."""
+    steps = features[:, :, 1] - features[:, :, 0]
+    return np.asarray((features[:, :, 0] > 0) & (steps <= LONGEST_SPIKE))
 
 
 def interpolated(part: np.ndarray, row: np.ndarray, time: np.ndarray) -> np.ndarray:

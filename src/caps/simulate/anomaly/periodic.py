@@ -12,7 +12,6 @@ from caps.simulate.anomaly.operation import (
     seasonal,
     steps,
 )
-from caps.simulate.anomaly.point import with_features
 from caps.simulate.cycles import WAVEFORMS
 
 # Days either way in which another kind of day is looked for.
@@ -130,9 +129,9 @@ def discord_day(events: Events, rng: np.random.Generator) -> Rendered:
 
 def with_beats(bases: Bases) -> np.ndarray:
     """One expected feature per cycle, and cycles short enough for a window."""
-    return np.asarray(
-        with_features(bases) * (bases.parts.day.max(axis=1) < 0) * (bases.timescale <= 200)
-    )
+    expected = (bases.parts.features[:, :, 0] >= 0).sum(axis=1) > 2
+    once = (bases.parts.day.max(axis=1) < 0) & (bases.timescale <= 200)
+    return np.where(expected & once, 1.0, 0.0)
 
 
 def with_calendar(bases: Bases) -> np.ndarray:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from caps.simulate.anomaly.events import Bases
+from caps.simulate.anomaly.events import Bases, short_features
 from caps.simulate.anomaly.operation import Operation, Place
 
 # Inside the window, starting before it, ending after it, covering all of it.
@@ -54,8 +54,12 @@ def _first(
     timescale = bases.timescale[row]
     length = operation.lengths(rng, timescale)
     if operation.place in (Place.FEATURE, Place.CYCLE):
-        spans = _drawn_feature(bases, row, rng)
-        if operation.place is Place.FEATURE:
+        known = bases.parts.features[row]
+        short = operation.place is Place.FEATURE
+        usable = short_features(known) if short else known[:, :, 0] > 0
+        drawn = (usable * rng.uniform(0.1, 1.0, usable.shape)).argmax(axis=1)
+        spans = known[np.arange(len(row)), drawn]
+        if short:
             return spans[:, 0], np.maximum(spans[:, 1] - spans[:, 0], 1)
         whole = np.round(timescale).astype(np.int64)
         middle = spans.sum(axis=1) // 2
@@ -63,16 +67,9 @@ def _first(
     if operation.place is Place.DAY:
         days = bases.parts.phase[row].astype(np.int64)
         midnight = np.diff(days, axis=1) > 0
-        drawn = (midnight * rng.random(midnight.shape)).argmax(axis=1) + 1
-        return drawn, np.round(length * timescale).astype(np.int64)
+        start = (midnight * rng.random(midnight.shape)).argmax(axis=1) + 1
+        return start, np.round(length * timescale).astype(np.int64)
     return None, length
-
-
-def _drawn_feature(bases: Bases, row: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Start and stop of one expected spike or beat per row."""
-    known = bases.parts.features[row]
-    weight = (known[:, :, 0] > 0) * rng.uniform(0.1, 1.0, known.shape[:2])
-    return np.asarray(known[np.arange(len(row)), weight.argmax(axis=1)])
 
 
 def _crop(

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from caps.simulate.anomaly.events import Bases, Events
+from caps.simulate.anomaly.events import Bases, Events, short_features
 from caps.simulate.anomaly.operation import (
     Operation,
     Place,
@@ -88,13 +88,10 @@ def wrong_height(events: Events, rng: np.random.Generator) -> Rendered:
     return baseline + scale[:, None] * (events.signal - baseline) + events.background, scale
 
 
-def with_features(bases: Bases) -> np.ndarray:
-    """The series has spikes or beats that are expected."""
-    features = bases.parts.features
-    if features.shape[1] == 0:
-        return np.zeros(len(features))
-    found: np.ndarray = (features[:, :, 0] >= 0).sum(axis=1) > 2
-    return found.astype(float)
+def with_spikes(bases: Bases) -> np.ndarray:
+    """The series has expected spikes or beats that are short enough to be called points."""
+    found = short_features(bases.parts.features).sum(axis=1)
+    return np.where(found > 2, 1.0, 0.0)
 
 
 def _pulse(rng: np.random.Generator, events: Events) -> np.ndarray:
@@ -170,7 +167,7 @@ POINT = (
         name="P7 missing spike",
         render=missing_spike,
         lengths=steps(1, 1),
-        suits=with_features,
+        suits=with_spikes,
         place=Place.FEATURE,
         reason="a beat, a job or a command that did not happen",
     ),
@@ -178,7 +175,7 @@ POINT = (
         name="P8 wrong height",
         render=wrong_height,
         lengths=steps(1, 1),
-        suits=with_features,
+        suits=with_spikes,
         place=Place.FEATURE,
         scalable=True,
         reason="a weak or excessive beat",

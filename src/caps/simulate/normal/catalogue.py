@@ -67,24 +67,26 @@ CATALOGUE = (
     NormalGenerator("N8 chaos", 0.08, chaos, QUIET, "strict dynamics that never repeat"),
     NormalGenerator("N9 Gaussian process", 0.08, gaussian_process, Layers(), "smooth mixtures"),
     NormalGenerator(
-        "N10 autoregression", 0.07, autoregression, replace(OWN_NOISE, flip=0.5), "residual metrics"
+        "N10 autoregression",
+        0.07,
+        autoregression,
+        replace(OWN_NOISE, trend=0.2, flip=0.5),
+        "residual metrics",
     ),
-    NormalGenerator(
-        "N11 random walk", 0.05, random_walk, replace(OWN_NOISE, trend=0.0), "queues, prices, disks"
-    ),
+    NormalGenerator("N11 random walk", 0.05, random_walk, OWN_NOISE, "queues, prices, disks"),
     NormalGenerator("N12 piecewise state", 0.05, piecewise_state, QUIET, "telemetry with modes"),
     NormalGenerator(
         "N13 intermittent counts",
         0.04,
         intermittent_counts,
-        replace(OWN_NOISE, trend=0.0),
+        OWN_NOISE,
         "rare events that are counted",
     ),
     NormalGenerator(
         "N14 saturating sensor",
         0.03,
         saturating_sensor,
-        replace(OWN_NOISE, trend=0.0),
+        OWN_NOISE,
         "coarse, clipped, held readings",
     ),
     NormalGenerator("N15 slow process", 0.03, slow_process, QUIET, "temperatures and tanks"),

@@ -31,7 +31,8 @@ def web_metric(rng: np.random.Generator, rows: int, length: int) -> Components:
     day = _weekend(rng, phase)
     weekday = _blended(rng, phase, day, rng.uniform(-0.8, 0.05, rows))
     wander = _slow_noise(rng, rows, length, rng.uniform(0.02, 0.12, rows))
-    rate = np.exp(lookup(curve, phase) + weekday + wander)
+    growth = rng.normal(0, 0.4, (rows, 1)) * (rng.random((rows, 1)) < 0.3)
+    rate = np.exp(lookup(curve, phase) + weekday + wander + growth * np.linspace(0, 1, length))
     spiked, features = _scheduled(rng, phase, period)
     signal = rate * spiked
     observed, quantum = _observed(rng, signal)

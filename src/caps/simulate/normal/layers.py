@@ -25,7 +25,7 @@ class Layers:
 
 
 QUIET = Layers(trend=0.15, noise=(0.4, 0.5, 0.1, 0.0), modulation=0.0)
-OWN_NOISE = Layers(trend=0.2, noise=(1.0, 0.0, 0.0, 0.0), modulation=0.0, flip=0.0)
+OWN_NOISE = Layers(trend=0.0, noise=(1.0, 0.0, 0.0, 0.0), modulation=0.0, flip=0.0)
 
 
 def layered(rng: np.random.Generator, made: Components, layers: Layers) -> Components:
