@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -11,6 +12,8 @@ from cyclopts import Parameter
 if TYPE_CHECKING:
     from caps.realize.presets import Preset
 
+Part = Literal["reconstruction", "background", "disentanglement", "recombination"]
+
 
 def pretrain(
     *,
@@ -18,6 +21,10 @@ def pretrain(
     preset: Literal["cpu", "paper", "tiny"] = "cpu",
     pairs: int | None = None,
     steps: int | None = None,
+    mechanism: Literal["diffusion", "sequence", "vae"] = "diffusion",
+    clusters: int = 0,
+    prior: Literal["diagonal", "isotropic", "full", "student"] = "diagonal",
+    without: tuple[Part, ...] = (),
     seed: int = 0,
     resume: bool = False,
     minutes: float | None = None,
@@ -38,6 +45,14 @@ def pretrain(
         Number of simulated pairs, instead of the preset's.
     steps
         Training steps of each stage, instead of the preset's; for trying a preset out.
+    mechanism
+        What the experts are: diffusion of residuals, of whole sequences, or a VAE of residuals.
+    clusters
+        Number of K-means modes instead of the three families.
+    prior
+        Form of the modes' priors.
+    without
+        Part of the representation objective to leave out; can be repeated.
     seed
         Seed of simulation, initial weights and training.
     resume
@@ -58,12 +73,15 @@ def pretrain(
     os.environ.setdefault("GOMP_SPINCOUNT", "0")
     from caps.realize.presets import preset_named, resized
     from caps.realize.pretrain import Pretraining
+    from caps.represent import Objective
     from caps.training import bar_or_lines, start_fabric
 
     def say(text: str) -> None:
         print(text, file=sys.stderr, flush=True)
 
     chosen = resized(preset_named(preset), pairs=pairs, steps=steps)
+    variant = replace(chosen.realize, mechanism=mechanism, clusters=clusters, prior=prior)
+    chosen = replace(chosen, realize=variant)
     _print_sizes(chosen)
     fabric = start_fabric(accelerator, devices, precision=chosen.precision)
     run = Pretraining(
@@ -73,6 +91,7 @@ def pretrain(
         resume=resume,
         minutes=minutes,
         workers=workers,
+        objective=Objective(**dict.fromkeys(without, 0.0)),
         fabric=fabric,
         progress=lambda: bar_or_lines(say),
         say=say,

@@ -21,9 +21,10 @@ def realization_checks(
 ) -> dict[str, Any]:
     """Figures of the experts and of the router; see docs/model-card.md for their meaning."""
     source = encode_source(pretrained.representation, unseen, pretrained.code_scale)
+    assigned = pretrained.assign(unseen.family, source.semantic_code)
     figures: dict[str, Any] = {}
     for k, mode in enumerate(pretrained.modes):
-        rows = np.flatnonzero(unseen.family == k)[:ROWS]
+        rows = np.flatnonzero(assigned == k)[:ROWS]
         figures[mode.name] = _mode_figures(pretrained, mode, source, rows, seed)
     figures["router"] = router_figures(pretrained, source)
     return figures
@@ -34,10 +35,11 @@ def sampler_table(
 ) -> list[dict[str, Any]]:
     """Quality with samples of the prior, and cost, of each sampler: one row for each mode."""
     source = encode_source(pretrained.representation, unseen, pretrained.code_scale)
+    assigned = pretrained.assign(unseen.family, source.semantic_code)
     table = []
     for sampler in samplers:
         for k, mode in enumerate(pretrained.modes):
-            chosen = np.flatnonzero(unseen.family == k)[:rows]
+            chosen = np.flatnonzero(assigned == k)[:rows]
             bench = _Bench(pretrained, mode, source, chosen, seed=0)
             started = time.perf_counter()
             drawn = bench.from_prior(sampler)
@@ -54,7 +56,8 @@ def sampler_table(
 def router_figures(pretrained: Pretrained, source: Source) -> dict[str, Any]:
     """Accuracy and confusion matrix (rows: true mode) of the router."""
     scores = pretrained.router.scores(source.structure_code, source.semantic_code)
-    guess, truth = scores.argmax(1).numpy(), source.pairs.family
+    guess = scores.argmax(1).numpy()
+    truth = pretrained.assign(source.pairs.family, source.semantic_code)
     count = len(pretrained.modes)
     confusion = np.zeros((count, count), dtype=int)
     np.add.at(confusion, (truth, guess), 1)

@@ -7,6 +7,7 @@ from caps.errors import InputError
 
 Prediction = Literal["noise", "velocity"]
 Mechanism = Literal["diffusion", "sequence", "vae"]
+PriorKind = Literal["diagonal", "isotropic", "full", "student"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,6 +15,8 @@ class RealizeConfig:
     """Sizes of the diffusion experts and how they are trained."""
 
     mechanism: Mechanism = "diffusion"  # of residuals; the others are what the paper compares with
+    clusters: int = 0  # K of data-driven modes; 0 = the three families (the paper's default)
+    prior: PriorKind = "diagonal"
     channels: tuple[int, ...] = (64, 128, 256, 256)  # U-Net; the paper's table
     patch: int = 1  # time steps folded into channels before the U-Net; 1 = full length
     diffusion_steps: int = 200  # the paper's table

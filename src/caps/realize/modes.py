@@ -19,6 +19,11 @@ class Modes:
         return len(self.names)
 
 
+def organise(family: np.ndarray, codes: np.ndarray, clusters: int, *, seed: int) -> Modes:
+    """The families as modes, or that many clusters of the codes."""
+    return kmeans_modes(codes, clusters, seed=seed) if clusters else knowledge_modes(family)
+
+
 def knowledge_modes(family: np.ndarray) -> Modes:
     """K = 3: the simulator's point, periodic and trend families (the paper's default)."""
     return Modes(tuple(FAMILIES), family.astype(np.int64))

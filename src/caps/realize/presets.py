@@ -159,7 +159,8 @@ def _sizes(preset: Preset) -> list[tuple[str, str]]:
     stage_one, stage_two = preset.representation, preset.expert
     return [
         ("input shape", f"[B, 1, {represent.window}]"),
-        ("modes", "3 (trend / periodic / point)"),
+        ("modes", f"{realize.clusters} clusters" if realize.clusters else "3 families"),
+        ("prior", realize.prior),
         ("latent dimensions", f"z_s {represent.structure}, z_a {represent.semantic}"),
         ("encoder", f"hidden {represent.hidden}, dropout {represent.dropout}"),
         ("encoder strides", f"{represent.strides}"),

@@ -1,9 +1,10 @@
 """Pretraining from simulation to a `Pretrained`, stage by stage and resumable (Algorithm 1)."""
 
+import json
 import platform
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,12 +13,12 @@ import torch
 from torch import nn
 
 import caps
-from caps.artifacts import MANIFEST
+from caps.artifacts import MANIFEST, write_text
 from caps.errors import InputError
 from caps.realize.checks import realization_checks
 from caps.realize.experts import Denoiser, ExpertStage
-from caps.realize.modes import Modes, knowledge_modes
-from caps.realize.presets import Preset
+from caps.realize.modes import Modes, organise
+from caps.realize.presets import Preset, preset_to_dict
 from caps.realize.pretrained import Expert, Mode, Pretrained
 from caps.realize.router import Router, RouterStage
 from caps.realize.source import ModeSource, Source, encode_source, mode_sources
@@ -48,7 +49,7 @@ class Pretraining:
     minutes: float | None = None
     workers: int = 2
     objective: Objective = field(default_factory=Objective)
-    fabric: "Fabric | None" = None
+    fabric: "Fabric" = field(default_factory=start_fabric)
     progress: Callable[[], Progress] | None = None
     say: Callable[[str], None] = lambda _: None
     started: float = field(default_factory=time.monotonic)
@@ -65,7 +66,7 @@ class Pretraining:
             raise InputError(
                 f"{self.folder} holds a pretraining already", "name another folder or --resume"
             )
-        self.fabric = self.fabric or start_fabric(precision=self.preset.precision)
+        self._remember()
         pairs = self._pairs()
         representation = self._network(Representation, self.preset.represent)
         stage = RepresentationStage(representation, self.objective)
@@ -74,13 +75,33 @@ class Pretraining:
         ):
             return None
         source = encode_source(representation, pairs)
-        modes = knowledge_modes(pairs.family)
-        fitted = mode_sources(source, modes, pool=self.preset.mask_pool, seed=self.seed)
+        realize = self.preset.realize
+        codes = source.semantic_code.numpy()
+        modes = organise(pairs.family, codes, realize.clusters, seed=self.seed)
+        fitted = mode_sources(
+            source, modes, kind=realize.prior, pool=self.preset.mask_pool, seed=self.seed
+        )
         experts = self._experts(fitted, modes)
         router = self._router(source, modes) if experts else None
         if experts is None or router is None:
             return None
         return self._finish(representation, source, fitted, modes, experts, router)
+
+    def _remember(self) -> None:
+        """Note what this run is, or refuse to go on with another one."""
+        settings = {
+            "preset": preset_to_dict(self.preset),
+            "objective": asdict(self.objective),
+            "seed": self.seed,
+        }
+        text = json.dumps(settings, indent=2) + "\n"
+        note = self.work / "settings.json"
+        if self.resume and note.exists() and note.read_text(encoding="utf-8") != text:
+            raise InputError(
+                f"{self.work} was begun with other settings", "resume with the same, or start anew"
+            )
+        if self.fabric.is_global_zero:
+            write_text(note, text)
 
     def _pairs(self) -> PairBatch:
         """Simulate the source pairs, or read them back in a later sitting."""
@@ -89,7 +110,8 @@ class Pretraining:
             return load_pairs(stored)
         self.say(f"simulating {self.preset.pairs:,} pairs")
         pairs = simulate_pairs(self.preset.pairs, seed=self.seed, workers=self.workers)
-        save_pairs(pairs, stored, seed=self.seed)
+        if self.fabric.is_global_zero:
+            save_pairs(pairs, stored, seed=self.seed)
         return pairs
 
     def _network(self, kind: type[nn.Module], *arguments: Any) -> Any:
@@ -188,7 +210,8 @@ class Pretraining:
                 "realization": realization_checks(pretrained, unseen),
             },
         )
-        pretrained.save(self.folder)
+        if self.fabric.is_global_zero:
+            pretrained.save(self.folder)
         return pretrained
 
 

@@ -57,6 +57,13 @@ class Pretrained:
         z_s, z_a = self.representation.encode(windows)
         return z_s, self.code_scale.standardise(z_a)
 
+    def assign(self, family: np.ndarray, semantic_code: Tensor) -> np.ndarray:
+        """The mode of simulated effects: their family's, or the nearest cluster's."""
+        if not self.preset.realize.clusters:
+            return family.astype(np.int64)
+        centres = torch.from_numpy(np.stack([mode.prior.mean for mode in self.modes])).float()
+        return torch.cdist(semantic_code, centres).argmin(dim=1).numpy()
+
     @torch.no_grad()
     def associate(self, windows: Tensor) -> np.ndarray:
         """q_k of the router for each window: (batch, modes)."""

@@ -1,14 +1,14 @@
 """Mode-wise semantic priors p_k(z_a) and empirical mask pools (eq. 5, appendix B.3)."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import get_args
 
 import numpy as np
 
 from caps.errors import InputError
+from caps.realize.config import PriorKind
 
-PriorKind = Literal["diagonal", "isotropic", "full", "student"]
-PRIORS: tuple[PriorKind, ...] = ("diagonal", "isotropic", "full", "student")
+PRIORS: tuple[PriorKind, ...] = get_args(PriorKind)
 DEGREES = 5.0  # of the Student-t prior: heavy tails that still have a finite fourth moment
 
 

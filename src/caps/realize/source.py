@@ -6,10 +6,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from caps.realize.config import Mechanism
+from caps.realize.config import Mechanism, PriorKind
 from caps.realize.experts import LIMIT, CodeScale
 from caps.realize.modes import Modes
-from caps.realize.prior import MaskPool, Prior, PriorKind, fit_prior
+from caps.realize.prior import MaskPool, Prior, fit_prior
 from caps.represent import Representation, decode_structure, encode_all
 from caps.simulate import PairBatch
 from caps.training import Batches
