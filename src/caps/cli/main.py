@@ -40,6 +40,11 @@ COMMANDS = (
         "Simulate matched normal and anomalous windows.",
         "caps simulate --pairs 48000 --out pairs/ --workers 2",
     ),
+    Command(
+        "pretrain",
+        "Learn representation, experts and router from simulation.",
+        "caps pretrain --preset tiny --out pretrained/",
+    ),
 )
 
 app = App(
