@@ -1,0 +1,45 @@
+"""What the README shows runs as printed, and its links lead somewhere."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from caps.cli.main import main
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGES = ["README.md", "docs/index.md", "docs/when-not-to-use.md"]
+
+
+def test_the_python_example_runs(tmp_path: Path) -> None:
+    (example,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    assert len([line for line in example.splitlines() if line]) <= 10
+    outcome = subprocess.run(
+        [sys.executable, "-W", "error", "-c", example], capture_output=True, text=True, cwd=tmp_path
+    )
+    assert outcome.stderr == ""
+    assert "5 of 2000 values missing" in outcome.stdout
+    assert "vus_pr=" in outcome.stdout
+
+
+def test_the_commands_run_after_the_demo(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    commands = re.findall(r"^caps (.+)$", README, re.MULTILINE)
+    assert len(commands) == 2
+    for command in ["demo", *commands]:
+        with pytest.raises(SystemExit) as stop:
+            main(command.split())
+        assert stop.value.code == 0, capsys.readouterr().err
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_lead_to_files(page: str) -> None:
+    links = re.findall(r"\]\(([^)#]+)[^)]*\)", (ROOT / page).read_text(encoding="utf-8"))
+    assert links
+    missing = [link for link in links if not (ROOT / page).parent.joinpath(link).exists()]
+    assert missing == []
