@@ -36,7 +36,7 @@ class NormalGenerator:
 
 def saturating_sensor(rng: np.random.Generator, rows: int, length: int) -> Components:
     """N14: another generator seen through a coarse sensor that clips, rounds and holds values."""
-    inner = (harmonic_season, multi_period, beat_train, rotating_machine, chaos, gaussian_process)
+    inner = (harmonic_season, multi_period, beat_train, rotating_machine, gaussian_process)
     made = layered(rng, inner[rng.integers(len(inner))](rng, rows, length), Layers(flip=0.0))
     series = made.series
     low = np.quantile(series, rng.uniform(0.0, 0.1), axis=1, keepdims=True)

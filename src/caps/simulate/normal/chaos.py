@@ -13,7 +13,7 @@ BURN_IN = 300
 def chaos(rng: np.random.Generator, rows: int, length: int) -> Components:
     """N8: Mackey-Glass, Lorenz, Rössler or the logistic map, one system for all rows of a call."""
     systems = (mackey_glass, lorenz, roessler, logistic)
-    system = systems[rng.choice(len(systems), p=[0.55, 0.18, 0.18, 0.09])]
+    system = systems[rng.choice(len(systems), p=[0.68, 0.12, 0.12, 0.08])]
     return components(system(rng, rows, length))
 
 
@@ -55,7 +55,7 @@ def lorenz(rng: np.random.Generator, rows: int, length: int) -> np.ndarray:
 
     def slope(state: np.ndarray) -> np.ndarray:
         x, y, z = state
-        return np.stack([10.0 * (y - x), x * (rho - z) - y, x * y - 8.0 / 3.0 * z])
+        return np.array([10.0 * (y - x), x * (rho - z) - y, x * y - 8.0 / 3.0 * z])
 
     start = rng.normal(0, 5, (3, rows)) + np.array([[0.0], [0.0], [25.0]])
     return _integrated(slope, start, rng.uniform(0.015, 0.05, rows), length)
@@ -67,7 +67,7 @@ def roessler(rng: np.random.Generator, rows: int, length: int) -> np.ndarray:
 
     def slope(state: np.ndarray) -> np.ndarray:
         x, y, z = state
-        return np.stack([-y - z, x + 0.2 * y, 0.2 + z * (x - c)])
+        return np.array([-y - z, x + 0.2 * y, 0.2 + z * (x - c)])
 
     start = rng.normal(0, 2, (3, rows)) * np.array([[1.0], [1.0], [0.1]])
     return _integrated(slope, start, 2 * np.pi / log_uniform(rng, 40.0, 120.0, rows), length)
