@@ -12,7 +12,7 @@ from cyclopts import Parameter
 if TYPE_CHECKING:
     from caps.realize.presets import Preset
 
-Part = Literal["reconstruction", "background", "disentanglement", "recombination"]
+Part = Literal["reconstruction", "background", "disentanglement", "recombination", "organisation"]
 
 
 def pretrain(
@@ -73,7 +73,6 @@ def pretrain(
     os.environ.setdefault("GOMP_SPINCOUNT", "0")
     from caps.realize.presets import preset_named, resized
     from caps.realize.pretrain import Pretraining
-    from caps.represent import Objective
     from caps.training import bar_or_lines, start_fabric
 
     def say(text: str) -> None:
@@ -81,7 +80,8 @@ def pretrain(
 
     chosen = resized(preset_named(preset), pairs=pairs, steps=steps)
     variant = replace(chosen.realize, mechanism=mechanism, clusters=clusters, prior=prior)
-    chosen = replace(chosen, realize=variant)
+    objective = replace(chosen.objective, **dict.fromkeys(without, 0.0))
+    chosen = replace(chosen, realize=variant, objective=objective)
     _print_sizes(chosen)
     fabric = start_fabric(accelerator, devices, precision=chosen.precision)
     run = Pretraining(
@@ -91,7 +91,6 @@ def pretrain(
         resume=resume,
         minutes=minutes,
         workers=workers,
-        objective=Objective(**dict.fromkeys(without, 0.0)),
         fabric=fabric,
         progress=lambda: bar_or_lines(say),
         say=say,

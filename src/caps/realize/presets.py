@@ -6,7 +6,7 @@ from typing import Any, Literal, TypeVar, get_type_hints
 from caps.errors import ArtifactError, InputError
 from caps.realize.config import RealizeConfig
 from caps.realize.samplers import Sampler
-from caps.represent import RepresentConfig
+from caps.represent import Objective, RepresentConfig
 from caps.training import Schedule
 
 PresetName = Literal["cpu", "paper", "tiny"]
@@ -20,6 +20,7 @@ class Preset:
     name: str
     pairs: int  # simulated source pairs, a third for each family
     represent: RepresentConfig
+    objective: Objective
     realize: RealizeConfig
     sampler: Sampler  # the default for generation
     representation: Schedule
@@ -35,6 +36,7 @@ PAPER = Preset(
     name="paper",
     pairs=48_000,
     represent=RepresentConfig(),
+    objective=Objective(),
     realize=RealizeConfig(),
     sampler=Sampler("ddpm", 200),
     representation=Schedule(steps=60 * 48_000 // 32, batch=32),
@@ -48,15 +50,16 @@ CPU = Preset(
     name="cpu",
     pairs=144_000,
     represent=RepresentConfig(strides=(4, 2, 1), residual_blocks=4, patch=8),
+    objective=Objective(organisation=0.2),
     realize=RealizeConfig(
         channels=(64, 96, 128), patch=4, prediction="velocity", semantic_blur=0.6
     ),
     sampler=Sampler("dpm++", 20),
     representation=Schedule(
-        steps=9_000, batch=128, learning_rate=2e-3, warmup=200, decay="cosine", ema=0.998
+        steps=4_200, batch=128, learning_rate=2e-3, warmup=200, decay="cosine", ema=0.998
     ),
     expert=Schedule(
-        steps=6_000, batch=128, learning_rate=2e-3, warmup=200, decay="cosine", ema=0.998
+        steps=4_000, batch=128, learning_rate=2e-3, warmup=200, decay="cosine", ema=0.998
     ),
     router=Schedule(steps=3_000, batch=256, decay="cosine"),
     precision="bf16-mixed",
@@ -74,6 +77,7 @@ TINY = Preset(
         residual_blocks=2,
         patch=8,
     ),
+    objective=Objective(organisation=0.2),
     realize=RealizeConfig(
         channels=(16, 24),
         patch=8,

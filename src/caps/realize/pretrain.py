@@ -4,7 +4,7 @@ import json
 import platform
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +23,7 @@ from caps.realize.pretrained import Expert, Mode, Pretrained
 from caps.realize.router import Router, RouterStage
 from caps.realize.source import ModeSource, Source, encode_source, mode_sources
 from caps.realize.vae import ResidualVae, VaeStage
-from caps.represent import Objective, Representation, RepresentationStage, representation_checks
+from caps.represent import Representation, RepresentationStage, representation_checks
 from caps.simulate import PairBatch, load_pairs, save_pairs, simulate_pairs
 from caps.training import Batches, Progress, Schedule, seeded, start_fabric, train
 
@@ -48,7 +48,6 @@ class Pretraining:
     resume: bool = False
     minutes: float | None = None
     workers: int = 2
-    objective: Objective = field(default_factory=Objective)
     fabric: "Fabric" = field(default_factory=start_fabric)
     progress: Callable[[], Progress] | None = None
     say: Callable[[str], None] = lambda _: None
@@ -69,7 +68,7 @@ class Pretraining:
         self._remember()
         pairs = self._pairs()
         representation = self._network(Representation, self.preset.represent)
-        stage = RepresentationStage(representation, self.objective)
+        stage = RepresentationStage(representation, self.preset.objective)
         if not self._train(
             "representation", stage, _pair_batches(pairs), self.preset.representation
         ):
@@ -89,11 +88,7 @@ class Pretraining:
 
     def _remember(self) -> None:
         """Note what this run is, or refuse to go on with another one."""
-        settings = {
-            "preset": preset_to_dict(self.preset),
-            "objective": asdict(self.objective),
-            "seed": self.seed,
-        }
+        settings = {"preset": preset_to_dict(self.preset), "seed": self.seed}
         text = json.dumps(settings, indent=2) + "\n"
         note = self.work / "settings.json"
         if self.resume and note.exists() and note.read_text(encoding="utf-8") != text:
@@ -222,6 +217,7 @@ def _pair_batches(pairs: PairBatch) -> Batches:
             "normal": torch.from_numpy(pairs.normal[rows]),
             "anomalous": torch.from_numpy(pairs.anomalous[rows]),
             "support": torch.from_numpy(pairs.support[rows]).float(),
+            "family": torch.from_numpy(pairs.family[rows]).long(),
         }
 
     return draw

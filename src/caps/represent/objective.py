@@ -1,7 +1,7 @@
-"""The four parts of the representation objective, each its own function (section 4.1)."""
+"""The parts of the representation objective, each its own function (section 4.1)."""
 
 from torch import Tensor
-from torch.nn.functional import mse_loss
+from torch.nn.functional import cross_entropy, mse_loss
 
 TINY = 1e-6  # eta of the masked means
 
@@ -41,3 +41,12 @@ def disentanglement(z_ns: Tensor, z_as: Tensor, z_na: Tensor) -> Tensor:
 def recombination(recombined: Tensor, anomalous: Tensor) -> Tensor:
     """L_cf = MSE(Dec(z_ns, z_a, m), x_a) (eq. 4)."""
     return mse_loss(recombined, anomalous)
+
+
+def organisation(family_logits: Tensor, family: Tensor) -> Tensor:
+    """Cross-entropy of the simulated family read off z_a by a linear map; not in the paper.
+
+    The four parts never see the family, and z_a may mix families freely: then one Gaussian for
+    each mode fits badly and the router has little to go by.
+    """
+    return cross_entropy(family_logits, family)

@@ -9,6 +9,7 @@ from caps.represent import objective
 from caps.represent.config import RepresentConfig
 from caps.represent.decoders import BaseDecoder, ResidualDecoder
 from caps.represent.encoder import Encoder, SemanticHead, StructureHead
+from caps.simulate import FAMILIES
 
 
 class Representation(nn.Module):
@@ -37,12 +38,13 @@ class Representation(nn.Module):
 
 @dataclass(frozen=True, slots=True)
 class Objective:
-    """Weights of the four parts; 0 switches a part off (the paper's ablation)."""
+    """Weights of the parts; 0 switches a part off (the paper's ablation)."""
 
     reconstruction: float = 1.0
     background: float = 1.0
     disentanglement: float = 1.0
     recombination: float = 1.0
+    organisation: float = 0.0  # 0 = the paper
 
 
 class RepresentationStage(nn.Module):
@@ -52,6 +54,7 @@ class RepresentationStage(nn.Module):
         super().__init__()
         self.representation = representation
         self.weights = weights or Objective()
+        self.read_family = nn.Linear(representation.config.semantic, len(FAMILIES))
 
     def forward(self, batch: dict[str, Tensor]) -> dict[str, Tensor]:
         normal, anomalous, support = batch["normal"], batch["anomalous"], batch["support"]
@@ -70,6 +73,7 @@ class RepresentationStage(nn.Module):
             "background": objective.background(base_n, normal, base_a, anomalous, support),
             "disentanglement": objective.disentanglement(z_ns, z_as, z_na),
             "recombination": objective.recombination(base_n + effect_n, anomalous),
+            "organisation": objective.organisation(self.read_family(z_aa), batch["family"]),
         }
         loss = sum(getattr(self.weights, name) * part for name, part in parts.items())
         return {"loss": loss, **parts}
