@@ -84,12 +84,12 @@ def test_undefined_metrics_are_null(run, frame):
         (lambda f: f.assign(score=f["score"].where(f.index != 7)), "score every point"),
         (lambda f: f.assign(label=0), "name the column that holds the labels"),
         (lambda f: f.assign(label=f["label"] * 3), "mark normal points 0"),
-        (lambda f: f.rename(columns={"score": "s"}), "choose one of: s, label, value"),
-        (lambda f: f.assign(score="high"), "convert them to floats"),
-        (lambda f: f.head(0), "give one value per point"),
-        (lambda f: b"", "header line"),
-        (lambda f: b"\xff\xfe\x00score", "UTF-8"),
-        (lambda f: None, "check the path"),
+        (lambda f: f.rename(columns={"score": "s"}), "name some of s, label, value"),
+        (lambda f: f.assign(score="high"), "name columns of numbers"),
+        (lambda f: f.head(0), "give at least two rows"),
+        (lambda f: b"", "name a file with a header"),
+        (lambda f: b"\xff\xfe\x00score", "give its encoding="),
+        (lambda f: None, "name a CSV or Parquet file"),
     ],
 )
 def test_unusable_files_name_the_remedy_with_exit_code_2(run, frame, change, message):
@@ -103,7 +103,15 @@ def test_unusable_files_name_the_remedy_with_exit_code_2(run, frame, change, mes
 def test_a_broken_parquet_file_names_the_remedy(run):
     code, _, err = run(b"no parquet", name="scores.parquet")
     assert code == 2
-    assert "cannot be read as a table" in err
+    assert "is no readable Parquet file" in err
+
+
+def test_a_spreadsheet_export_is_read_as_its_options_say(run, frame):
+    text = frame.rename(columns={"score": "Stärke"}).to_csv(index=False, sep=";", decimal=",")
+    options = ["--json", "--delimiter", ";", "--decimal", ",", "--encoding", "cp1252"]
+    code, out, _ = run(text.encode("cp1252"), *options, columns=("Stärke", "label"))
+    assert code == 0
+    assert json.loads(out) == evaluate(frame["score"], frame["label"]).as_dict()
 
 
 def test_help_shows_an_example(capsys):

@@ -3,16 +3,14 @@
 import json
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from cyclopts import Parameter
 
 from caps.errors import InputError
 from caps.metrics import Evaluation, Floors, Protocol, floors
 from caps.metrics import evaluate as evaluate_scores
-
-if TYPE_CHECKING:
-    import pandas as pd
+from caps.series import read
 
 # Name on screen and whether its threshold was chosen with the labels in hand.
 ROWS = {
@@ -39,6 +37,9 @@ def evaluate(
     value: str | None = None,
     window: int | None = None,
     protocol: Protocol = "caps",
+    delimiter: str | None = None,
+    decimal: str = ".",
+    encoding: str = "utf-8",
     json_output: Annotated[bool, Parameter(name="--json", negative="")] = False,
 ) -> None:
     """Print the metrics of anomaly scores against 0/1 labels.
@@ -57,14 +58,25 @@ def evaluate(
         VUS window in points. Without it and without --value: 100, as TSB-AD.
     protocol
         caps: 1,500 score quantiles as thresholds, as the paper. tsb-ad: TSB-AD 1.5's choices.
+    delimiter
+        Between the columns of a CSV file; recognised if left out.
+    decimal
+        Decimal mark of a CSV file.
+    encoding
+        Encoding of a CSV file.
     json_output
         Print JSON, null where a metric is undefined.
     """
-    frame = read_columns(file, [name for name in (score, label, value) if name is not None])
-    labels = frame[label].to_numpy()
-    series = None if value is None else frame[value].to_numpy()
+    names = dict.fromkeys(name for name in (score, label, value) if name is not None)
+    # Scores belong to rows, not to moments: no time column is looked for or checked.
+    table = read(
+        file, columns=names, time=False, delimiter=delimiter, decimal=decimal, encoding=encoding
+    )
+    columns = dict(zip(table.channels, table.values.T, strict=True))
+    labels = columns[label]
+    series = None if value is None else columns[value]
     result = evaluate_scores(
-        frame[score].to_numpy(), labels, protocol=protocol, window=window, series=series
+        columns[score], labels, protocol=protocol, window=window, series=series
     )
     if not (labels == 1).any():
         raise InputError(
@@ -77,32 +89,6 @@ def evaluate(
         origin = "given" if window is not None else f"period of {value!r}" if value else "default"
         floor = floors(labels, protocol=protocol, window=result.window)
         print_evaluation(result, floor, window_origin=origin)
-
-
-def read_columns(file: Path, columns: list[str]) -> "pd.DataFrame":
-    """Read the named columns of a CSV or Parquet file."""
-    import pandas as pd
-
-    if not file.is_file():
-        raise InputError(f"there is no file {file}", "check the path")
-    try:
-        read = pd.read_parquet if file.suffix in (".parquet", ".pq") else pd.read_csv
-        frame = read(file)
-    except ImportError:
-        raise InputError(
-            "reading Parquet needs pyarrow", "pip install 'caps-tsad[parquet]' or give a CSV file"
-        ) from None
-    except (ValueError, OSError) as error:
-        reason = str(error).strip().splitlines()[0]
-        raise InputError(
-            f"{file} cannot be read as a table ({reason})",
-            "give a CSV file with a header line, in UTF-8, or a Parquet file",
-        ) from None
-    for name in columns:
-        if name not in frame.columns:
-            present = ", ".join(map(str, frame.columns))
-            raise InputError(f"{file} has no column {name!r}", f"choose one of: {present}")
-    return frame
 
 
 def print_evaluation(result: Evaluation, floor: Floors, *, window_origin: str) -> None:
