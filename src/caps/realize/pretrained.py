@@ -52,9 +52,9 @@ class Pretrained:
     facts: dict[str, Any] = field(default_factory=dict)
 
     @torch.no_grad()
-    def encode(self, windows: Tensor) -> tuple[Tensor, Tensor]:
+    def encode(self, windows: Tensor, support: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Structure codes and standardised semantic codes of (batch, time) windows."""
-        z_s, z_a = self.representation.encode(windows)
+        z_s, z_a = self.representation.encode(windows, support)
         return z_s, self.code_scale.standardise(z_a)
 
     def assign(self, family: np.ndarray, semantic_code: Tensor) -> np.ndarray:
@@ -65,9 +65,9 @@ class Pretrained:
         return torch.cdist(semantic_code, centres).argmin(dim=1).numpy()
 
     @torch.no_grad()
-    def associate(self, windows: Tensor) -> np.ndarray:
-        """q_k of the router for each window: (batch, modes)."""
-        return self.router.scores(*self.encode(windows)).numpy()
+    def associate(self, windows: Tensor, support: Tensor) -> np.ndarray:
+        """q_k of the router for what happens on the support of each window: (batch, modes)."""
+        return self.router.scores(*self.encode(windows, support)).numpy()
 
     @torch.no_grad()
     def realize(

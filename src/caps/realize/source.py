@@ -30,8 +30,8 @@ def encode_source(
     representation: Representation, pairs: PairBatch, code_scale: CodeScale | None = None
 ) -> Source:
     """Encode every pair once; without a `code_scale`, measure it on these pairs."""
-    z_s, _ = encode_all(representation, pairs.normal)
-    _, z_a = encode_all(representation, pairs.anomalous)
+    z_s, _ = encode_all(representation, pairs.normal, pairs.support)
+    _, z_a = encode_all(representation, pairs.anomalous, pairs.support)
     if code_scale is None:
         code_scale = CodeScale(z_a.mean(0), z_a.std(0).clamp(min=1e-6))
     structure = decode_structure(representation, z_s)

@@ -13,9 +13,12 @@ ROWS = 512  # rows in one forward pass
 
 
 @torch.no_grad()
-def encode_all(model: Representation, windows: np.ndarray) -> tuple[Tensor, Tensor]:
+def encode_all(
+    model: Representation, windows: np.ndarray, support: np.ndarray
+) -> tuple[Tensor, Tensor]:
     """Structure and semantic codes of (count, time) windows, in batches."""
-    parts = [model.encode(rows) for rows in _batches(windows)]
+    rows = zip(_batches(windows), _batches(support), strict=True)
+    parts = [model.encode(window, mask.float()) for window, mask in rows]
     return torch.cat([z_s for z_s, _ in parts]), torch.cat([z_a for _, z_a in parts])
 
 
@@ -31,8 +34,8 @@ def representation_checks(
     """Figures of the codes and decoders on `pairs`; see docs/model-card.md for their meaning."""
     model.eval()
     rng = np.random.default_rng(seed)
-    z_ns, z_na = encode_all(model, pairs.normal)
-    z_as, z_a = encode_all(model, pairs.anomalous)
+    z_ns, z_na = encode_all(model, pairs.normal, pairs.support)
+    z_as, z_a = encode_all(model, pairs.anomalous, pairs.support)
     normal, support = torch.from_numpy(pairs.normal), torch.from_numpy(pairs.support).float()
     base = decode_structure(model, z_ns)
     figures = {

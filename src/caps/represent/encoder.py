@@ -89,27 +89,37 @@ class StructureHead(nn.Module):
 
 
 class SemanticHead(nn.Module):
-    """E_a: attention finds the stretches that stand out and sums up what happens there.
+    """E_a: what happens on the support, and around it, summed up in one vector.
 
-    Attention pooling carries the effect without its place (the support m tells the place), which
-    plain averaging dilutes for short effects.
+    Attention pooling carries the effect without its place (the decoders are told the place), which
+    plain averaging dilutes for short effects. It starts out on the support and may learn to look
+    elsewhere; without a known support the whole window is given.
     """
 
     heads = 8
+    pull = 4.0  # initial weight of the support in the attention: e^4 times a place outside
 
     def __init__(self, config: RepresentConfig) -> None:
         super().__init__()
         width = config.hidden[2]
-        self.attend = nn.Conv1d(width, self.heads, 1)
-        self.value = nn.Conv1d(width, width, 1)
+        self.places = config.window // config.downsampling
+        self.attend = nn.Conv1d(width + 1, self.heads, 1)
+        self.value = nn.Conv1d(width + 1, width, 1)
         self.project = nn.Sequential(
             nn.Linear(2 * width, width), nn.GELU(), nn.Linear(width, config.semantic)
         )
+        with torch.no_grad():
+            self.attend.weight[:, -1] = self.pull
 
-    def forward(self, h: Tensor) -> Tensor:  # (batch, hidden[2], positions) -> (batch, semantic)
-        attention = self.attend(h).softmax(dim=-1)
-        value = rearrange(self.value(h), "b (head c) place -> b head c place", head=self.heads)
+    def forward(self, h: Tensor, support: Tensor) -> Tensor:
+        # h (batch, hidden[2], places), support (batch, time) -> (batch, semantic)
+        step = support.shape[-1] // self.places
+        guide = nn.functional.max_pool1d(support.unsqueeze(1), step)
+        seen = torch.cat([h, guide], dim=1)
+        attention = self.attend(seen).softmax(dim=-1)
+        value = rearrange(self.value(seen), "b (head c) place -> b head c place", head=self.heads)
         pooled = torch.einsum("bhcp,bhp->bhc", value, attention)
         pooled = rearrange(pooled, "batch head channel -> batch (head channel)")
-        z_a: Tensor = self.project(torch.cat([pooled, h.amax(dim=-1)], dim=-1))
+        strongest = (h * guide).amax(dim=-1)
+        z_a: Tensor = self.project(torch.cat([pooled, strongest], dim=-1))
         return z_a

@@ -24,10 +24,14 @@ class Representation(nn.Module):
         self.base = BaseDecoder(config)
         self.residual = ResidualDecoder(config)
 
-    def encode(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """(batch, time) -> structure codes z_s and semantic codes z_a."""
+    def encode(self, x: Tensor, support: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """(batch, time) -> structure codes z_s, and semantic codes z_a of what is on the support.
+
+        The structure never depends on the support; without one, z_a is of the whole window.
+        """
         h = self.encoder(x)
-        return self.structure_head(h), self.semantic_head(h)
+        support = torch.ones_like(x) if support is None else support
+        return self.structure_head(h), self.semantic_head(h, support)
 
     def decode(self, z_s: Tensor, z_a: Tensor, support: Tensor) -> Tensor:
         """Dec(z_s, z_a, m) = base(z_s) + res(z_s, z_a, m)."""
@@ -60,12 +64,13 @@ class RepresentationStage(nn.Module):
         normal, anomalous, support = batch["normal"], batch["anomalous"], batch["support"]
         model = self.representation
         # Both members pass the encoder in one batch, so that BatchNorm sees them alike.
-        z_s, z_a = model.encode(torch.cat([normal, anomalous]))
+        supports = torch.cat([support, support])
+        z_s, z_a = model.encode(torch.cat([normal, anomalous]), supports)
         (z_ns, z_as), (z_na, z_aa) = z_s.chunk(2), z_a.chunk(2)
         structure = model.base(z_s)
         base_n, base_a = structure.chunk(2)
-        twice = torch.cat([z_aa, z_aa]), torch.cat([support, support])
-        effect_n, effect_a = model.residual(z_s, *twice, structure).chunk(2)
+        effects = model.residual(z_s, torch.cat([z_aa, z_aa]), supports, structure)
+        effect_n, effect_a = effects.chunk(2)
         parts = {
             "reconstruction": objective.reconstruction(
                 base_n, normal, base_a + effect_a, anomalous
