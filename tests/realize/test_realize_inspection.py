@@ -4,9 +4,11 @@ import json
 import struct
 import sys
 from base64 import b64encode
-from collections.abc import Iterator
+from contextlib import redirect_stdout
 from dataclasses import replace
+from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -47,13 +49,28 @@ DOCS = Path(__file__).parents[2] / "docs" / "inspect.md"
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A tiny pretraining, its checks on few pairs to save time."""
     folder = tmp_path_factory.mktemp("inspected") / "tiny"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(caps.realize.pretrain, "CHECKED", 120)
         assert Pretraining(TINY, folder, workers=1).result() is not None
-        yield folder
+    return folder
+
+
+@pytest.fixture(scope="module")
+def out(folder: Path) -> Path:
+    """Where the tiny pretraining is drawn."""
+    return folder.with_name("look")
+
+
+@pytest.fixture(scope="module")
+def figures(folder: Path, out: Path) -> dict[str, Any]:
+    """What `caps inspect --json` prints of the tiny pretraining."""
+    printed = StringIO()
+    with redirect_stdout(printed):
+        inspect(folder, out=out, pairs=60, json_output=True)
+    return dict(json.loads(printed.getvalue()))
 
 
 def untrained(*, mechanism: str = "diffusion", clusters: int = 0) -> Pretrained:
@@ -63,7 +80,7 @@ def untrained(*, mechanism: str = "diffusion", clusters: int = 0) -> Pretrained:
     with torch.random.fork_rng():
         torch.manual_seed(0)
         representation = Representation(preset.represent).eval().requires_grad_(False)
-        source = encode_source(representation, simulate_pairs(120, seed=0))
+        source = encode_source(representation, simulate_pairs(300, seed=0))
         modes = organise(source.pairs.family, source.semantic_code.numpy(), clusters, seed=0)
         fitted = mode_sources(source, modes, pool=16, seed=0)
         experts = [
@@ -95,10 +112,9 @@ def png_size(path: Path) -> tuple[int, int]:
 
 
 @pytest.mark.slow
-def test_every_figure_is_drawn_and_the_page_holds_it(folder: Path, tmp_path: Path) -> None:
-    figures = inspect_pretrained(Pretrained.load(folder), tmp_path, pairs=60)
-    page = (tmp_path / PAGE).read_text(encoding="utf-8")
-    names = {path.name for path in tmp_path.iterdir()}
+def test_every_figure_is_drawn_and_the_page_holds_it(out: Path, figures: dict[str, Any]) -> None:
+    page = (out / PAGE).read_text(encoding="utf-8")
+    names = {path.name for path in out.iterdir()}
     experts = {f"expert-{family}.png" for family in FAMILIES}
     others = {"codes.png", "losses.png", "recombination.png", "recombination-decoder.png"}
     assert names == {PAGE, "router.png"} | experts | others
@@ -111,48 +127,43 @@ def test_every_figure_is_drawn_and_the_page_holds_it(folder: Path, tmp_path: Pat
 
 
 @pytest.mark.slow
-def test_the_page_asks_for_nothing_else_and_holds_the_tables(folder: Path, tmp_path: Path) -> None:
-    inspect_pretrained(Pretrained.load(folder), tmp_path, pairs=60)
-    page = (tmp_path / PAGE).read_text(encoding="utf-8")
-    assert "http" not in page
-    assert "<script" not in page
-    assert "<link" not in page
+def test_the_page_asks_for_nothing_else_and_holds_the_tables(
+    out: Path, figures: dict[str, Any]
+) -> None:
+    page = (out / PAGE).read_text(encoding="utf-8")
+    assert not any(word in page for word in ("http:", "https:", "<script", "<link", "@import"))
+    assert page.count("src=") == page.count('src="data:image/png') == len(figures["figures"])
     assert "prefers-color-scheme: dark" in page
     captions = ("Stages", "Representation, on unseen pairs", "Experts and router", "Sizes")
     assert all(f"<caption>{caption}" in page for caption in captions)
-    accuracy = Pretrained.load(folder).facts["checks"]["realization"]["router"]["accuracy"]
+    accuracy = figures["checks"]["realization"]["router"]["accuracy"]
     assert f"{accuracy:.3f} {'✓' if accuracy >= ROUTER_GOAL[0] else '✗'}" in page
 
 
 @pytest.mark.slow
-def test_json_holds_what_the_page_shows(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    inspect(folder, out=tmp_path / "look", pairs=60, json_output=True)
-    captured = capsys.readouterr()
-    figures = json.loads(captured.out)
-    assert set(figures) == {
-        *("page", "figures", "pairs", "seed", "modes", "neighbours", "router", "checks"),
-    }
+def test_json_holds_what_the_page_shows(folder: Path, figures: dict[str, Any]) -> None:
+    keys = {"page", "figures", "pairs", "seed", "modes", "neighbours", "router", "checks"}
+    assert set(figures) == keys
     assert Path(figures["page"]).is_file()
     assert figures["seed"] == 1
     assert np.array(figures["router"]["confusion"]).sum(axis=1).tolist() == [20, 20, 20]
     assert figures["checks"] == Pretrained.load(folder).facts["checks"]
-    assert "losses.png" in captured.err
 
 
 @pytest.mark.slow
-def test_the_same_seed_draws_the_same_page(folder: Path, tmp_path: Path) -> None:
-    pages = []
-    for seed in (5, 5, 6):
-        inspect_pretrained(Pretrained.load(folder), tmp_path, pairs=60, seed=seed)
-        pages.append((tmp_path / PAGE).read_bytes())
-    assert pages[0] == pages[1] != pages[2]
+def test_the_same_seed_draws_the_same_page_and_tells_its_progress(
+    folder: Path, figures: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    inspect(folder, out=tmp_path, pairs=60, seed=1)
+    assert (tmp_path / PAGE).read_bytes() == Path(figures["page"]).read_bytes()
+    captured = capsys.readouterr()
+    assert f"open {tmp_path / PAGE}" in captured.out
+    assert f"drawn {tmp_path / 'router.png'}" in captured.err
 
 
 @pytest.mark.slow
-def test_every_goal_names_a_check_of_the_manifest(folder: Path) -> None:
-    checks = Pretrained.load(folder).facts["checks"]
+def test_every_goal_names_a_check_of_the_manifest(figures: dict[str, Any]) -> None:
+    checks = figures["checks"]
     assert set(REPRESENTATION_GOALS) <= set(checks["representation"])
     for family in FAMILIES:
         assert {*MODE_GOALS, NOISE, STRUCTURE} <= set(checks["realization"][family])
@@ -167,7 +178,7 @@ def test_other_mechanisms_and_modes_are_drawn(
 ) -> None:
     pretrained = untrained(mechanism=mechanism, clusters=clusters)
     figures = inspect_pretrained(pretrained, tmp_path, pairs=90)
-    assert len(figures["modes"]) == clusters or 3
+    assert len(figures["modes"]) == (clusters or 3)
     assert np.array(figures["router"]["confusion"]).shape == (len(figures["modes"]),) * 2
     expected = {
         f"expert-{mode.replace(' ', '-')}.png"

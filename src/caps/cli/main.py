@@ -45,6 +45,11 @@ COMMANDS = (
         "Learn representation, experts and router from simulation.",
         "caps pretrain --preset tiny --out pretrained/",
     ),
+    Command(
+        "inspect",
+        "Draw pretrained weights at work: figures and one HTML page.",
+        "caps inspect pretrained/ --out inspect/",
+    ),
 )
 
 app = App(
