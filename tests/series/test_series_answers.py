@@ -118,7 +118,11 @@ def test_numbers_mixed_with_text_are_refused_with_value_and_row(column: Any) -> 
         read(column)
 
 
-@pytest.mark.parametrize("misfit", [object(), 1j, [1, 2], np.array([1, 2]), b"3", {}], ids=repr)
+@pytest.mark.parametrize(
+    "misfit",
+    [object(), 1j, [1, 2], np.array([1, 2]), b"3", {}],
+    ids=lambda value: type(value).__name__,
+)
 def test_numbers_mixed_with_other_objects_are_refused(misfit: Any) -> None:
     column = np.empty(2, dtype=object)
     column[0], column[1] = 1.0, misfit

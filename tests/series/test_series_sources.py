@@ -128,7 +128,9 @@ def test_a_series_reads_as_itself() -> None:
         read(series, columns="value")
 
 
-@pytest.mark.parametrize("source", [None, 3.0, object(), {1, 2}], ids=repr)
+@pytest.mark.parametrize(
+    "source", [None, 3.0, object(), {1, 2}], ids=lambda value: type(value).__name__
+)
 def test_things_that_are_no_table_are_refused(source: object) -> None:
     with pytest.raises(InputError, match="give"):
         read(source)

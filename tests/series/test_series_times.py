@@ -237,7 +237,7 @@ def test_an_unknown_zone_is_refused() -> None:
         ([datetime(2024, 1, 1), 3], "cannot be read as times"),
         ([object(), object()], "cannot be read as times"),
     ],
-    ids=str,
+    ids=lambda value: None if isinstance(value, list) else value,
 )
 def test_unreadable_times_are_refused_with_their_row(values: list[Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
