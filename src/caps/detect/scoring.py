@@ -1,0 +1,139 @@
+"""Scores of a series of any length, from overlapping windows and in bounded memory.
+
+Values are scaled and of one channel; not-a-number marks what was not observed.
+"""
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from caps.detect.networks import LARGEST, Detector
+from caps.errors import InputError
+from caps.series import Reassembly, chunked_windows, pad_short
+
+FloatArray = NDArray[np.float64]
+
+BATCH = 128  # windows at once: their activations fit the processor's cache
+CHUNK = 2**15  # rows at once: what is held of windows does not grow with the series
+# A window that saw less than half of its rows counts only where no better window does.
+SPARSE_WEIGHT = 1e-6
+
+
+def score_series(detector: Detector, values: FloatArray, *, causal: bool = False) -> FloatArray:
+    """Scores in [0, 1] of a scaled series; not-a-number exactly where nothing was observed.
+
+    Windows overlap, and the logits of a row are averaged with more weight in the middle of a
+    window. With `causal`, a row is scored by the last place of the window that ends there.
+    """
+    return np.asarray(expit(score_logits(detector, values, causal=causal)))
+
+
+def score_logits(detector: Detector, values: FloatArray, *, causal: bool = False) -> FloatArray:
+    """The logits of `score_series`, for sums with other evidence."""
+    values = _checked(values)
+    if causal:
+        return _causal_logits(detector, values)
+    chunks = (values[first : first + CHUNK] for first in range(0, len(values), CHUNK))
+    return np.concatenate([*score_chunks(detector, chunks)])
+
+
+def score_chunks(detector: Detector, chunks: Iterable[FloatArray]) -> Iterator[FloatArray]:
+    """Logits of a series that arrives in pieces, handed out as soon as no window can change them.
+
+    Together they are the logits of the whole series.
+    """
+    size, stride = detector.config.window, detector.config.stride
+    weighted, weight = Reassembly(size, "hann"), Reassembly(size, "hann")
+    observed = _Mask()
+    for windows in chunked_windows(observed.watch(chunks), size, stride):
+        for starts, batch in windows.batches(BATCH):
+            trust = _trust(batch)
+            logits = window_logits(detector, batch)
+            flat = np.broadcast_to(trust[:, None], logits.shape)
+            above, below = weighted.add(flat * logits, starts), weight.add(flat, starts)
+            yield observed.cover(above / below)
+    length = observed.rows
+    yield observed.cover(weighted.finish(length) / weight.finish(length))
+
+
+@torch.inference_mode()
+def window_logits(detector: Detector, windows: FloatArray) -> FloatArray:
+    """Logits (window, time) of windows with gaps, which are bridged for the network."""
+    bridged = bridge_gaps(np.clip(windows, -LARGEST, LARGEST)).astype(np.float32)
+    logits: FloatArray = detector(torch.from_numpy(bridged)).double().numpy()
+    return logits
+
+
+def bridge_gaps(windows: FloatArray) -> FloatArray:
+    """Replace not-a-number by the line between the neighbours in the same window.
+
+    At the ends the nearest observed value is held. A window without any is all zero.
+
+    >>> bridge_gaps(np.array([[np.nan, 1.0, np.nan, 3.0, np.nan]]))
+    array([[1., 1., 2., 3., 3.]])
+    """
+    seen = np.isfinite(windows)
+    gaps = np.flatnonzero(~seen.all(axis=1))
+    if len(gaps) == 0:
+        return windows
+    bridged, places = windows.copy(), np.arange(windows.shape[1])
+    for row in gaps:
+        known = seen[row]
+        if known.any():
+            bridged[row] = np.interp(places, places[known], windows[row, known])
+        else:
+            bridged[row] = 0.0
+    return bridged
+
+
+def _causal_logits(detector: Detector, values: FloatArray) -> FloatArray:
+    size = detector.config.window
+    logits = np.empty(len(values))
+    first = [pad_short(values[: row + 1], size) for row in range(min(size - 1, len(values)))]
+    for start in range(0, len(first), BATCH):
+        batch = np.stack(first[start : start + BATCH])
+        logits[start : start + len(batch)] = window_logits(detector, batch)[:, -1]
+    if len(values) >= size:
+        view = np.lib.stride_tricks.sliding_window_view(values, size)
+        for start in range(0, len(view), BATCH):
+            batch = view[start : start + BATCH]
+            rows = slice(start + size - 1, start + size - 1 + len(batch))
+            logits[rows] = window_logits(detector, batch)[:, -1]
+    return np.where(np.isfinite(values), logits, np.nan)
+
+
+def _trust(windows: FloatArray) -> FloatArray:
+    return np.where(np.isfinite(windows).mean(axis=1) >= 0.5, 1.0, SPARSE_WEIGHT)
+
+
+class _Mask:
+    """Which of the rows still to be handed out were observed."""
+
+    def __init__(self) -> None:
+        self.rows = 0
+        self.waiting = np.zeros(0, dtype=bool)
+
+    def watch(self, chunks: Iterable[FloatArray]) -> Iterator[FloatArray]:
+        """Pass the chunks on and remember what was observed."""
+        for chunk in chunks:
+            chunk = _checked(chunk)
+            self.rows += len(chunk)
+            self.waiting = np.concatenate([self.waiting, np.isfinite(chunk)])
+            yield chunk
+
+    def cover(self, rows: FloatArray) -> FloatArray:
+        """The next rows, with not-a-number where nothing was observed."""
+        observed, self.waiting = self.waiting[: len(rows)], self.waiting[len(rows) :]
+        return np.where(observed, rows, np.nan)
+
+
+def _checked(values: FloatArray) -> FloatArray:
+    values = np.asarray(values, dtype=np.float64)
+    if values.ndim != 1:
+        raise InputError(f"values of shape {values.shape}", "score one channel at a time: (time,)")
+    if np.isinf(values).any():
+        raise InputError("a value is infinite", "read the series with caps.read, which masks them")
+    return values
