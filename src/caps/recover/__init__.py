@@ -1,0 +1,23 @@
+"""Recovered supervision: anomalous counterparts of a target's own windows (section 4.3)."""
+
+from caps.recover.contamination import suspicion, trim_references
+from caps.recover.diagnosis import diagnose, known_windows
+from caps.recover.injection import RULES
+from caps.recover.pairs import PairSet
+from caps.recover.recovery import CONSTRUCTIONS, Construction, recover_pairs
+from caps.recover.references import References, bridge, reference_windows
+
+__all__ = [
+    "CONSTRUCTIONS",
+    "RULES",
+    "Construction",
+    "PairSet",
+    "References",
+    "bridge",
+    "diagnose",
+    "known_windows",
+    "recover_pairs",
+    "reference_windows",
+    "suspicion",
+    "trim_references",
+]

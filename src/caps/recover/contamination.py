@@ -1,0 +1,118 @@
+"""Contamination: points of the references that look anomalous themselves lose their say.
+
+A training part is mostly normal, not all of it. An unmarked anomaly in it would be taught as
+normal, in the reference and in each of its counterparts. What has no likeness elsewhere in the
+references is therefore no longer trusted: it stays readable, but is evidence of nothing.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from caps.errors import InputError
+from caps.recover.references import LEAST_OBSERVED, References
+
+LENGTHS = (16, 64)  # of the stretches compared: a spike fills the short, a wrong cycle the long
+HOPS = 4  # stretches start at every 1/HOPS of their length
+LIKENESSES = 0.02  # an event and its repeats must be rarer than this share to look odd
+BANK = 2000  # stretches to compare with, at most
+BLOCK = 4096  # stretches compared at a time, which bounds the memory
+FEWEST = 16  # fewer stretches say nothing about each other
+SMALLEST = 0.05  # distance per step, in spreads of the series, below which all is alike
+LEAST_SPREAD = 0.15  # of log distances: what is less than 1.7 times farther than usual is not odd
+LIMIT = 0.15  # of the points may be distrusted
+CLEAR = 3.5  # robust standard deviations of log distance beyond which oddness is clear
+
+
+def trim_references(
+    references: References, *, limit: float = LIMIT, rng: np.random.Generator
+) -> References:
+    """Distrust the clearest outliers, at most the share `limit` of all points.
+
+    References that are then trusted for less than half are dropped.
+
+    >>> from caps.recover import reference_windows
+    >>> series = np.sin(np.arange(2000) / 5)
+    >>> series[900:903] += 4
+    >>> rng = np.random.default_rng(0)
+    >>> references = reference_windows(series, rng=rng)
+    >>> trimmed = trim_references(references, rng=rng)
+    >>> row = np.flatnonzero(references.starts == 800)[0]
+    >>> bool(trimmed.trusted[row, 100:103].any()), bool(trimmed.trusted[row, :60].all())
+    (False, True)
+    """
+    if not 0 <= limit < 1:
+        raise InputError(f"limit={limit} of the points", "give a share from 0 up to 1")
+    odd = suspicion(references, rng=rng)
+    bound = max(CLEAR, float(np.quantile(odd[references.trusted], 1 - limit)))
+    trusted = references.trusted & (odd <= bound)
+    kept = trusted.mean(axis=1) >= LEAST_OBSERVED
+    if not kept.any():
+        return references
+    return replace(references, trusted=trusted)[kept]
+
+
+def suspicion(references: References, *, rng: np.random.Generator) -> np.ndarray:
+    """How odd each point of each reference is (n, time), in robust standard deviations.
+
+    A stretch is as odd as it is far from the stretches most like it elsewhere. A point is as odd as
+    the most usual stretch around it, so that neighbours of an event stay out of it; of the lengths
+    that at which it is oddest counts.
+    """
+    window = references.windows.shape[1]
+    first = int(references.starts.min())
+    span = int(references.starts.max()) - first + window
+    oddest = np.zeros(span)
+    for length in LENGTHS:
+        row, offset = _places(references, length)
+        if len(row) < FEWEST:
+            continue
+        columns = offset[:, None] + np.arange(length)
+        stretches = references.windows[row[:, None], columns]
+        place = references.starts[row] + offset - first
+        odd = _oddness(stretches, place, rng)
+        typical = np.full(span, np.inf)
+        np.minimum.at(typical, place[:, None] + np.arange(length), odd[:, None])
+        oddest = np.maximum(oddest, np.where(np.isfinite(typical), typical, 0.0))
+    return np.asarray(oddest[references.starts[:, None] - first + np.arange(window)])
+
+
+def _places(references: References, length: int) -> tuple[np.ndarray, np.ndarray]:
+    """Row and offset of stretches at every hop of time, each once however many windows hold it."""
+    offset = np.arange(references.windows.shape[1] - length + 1)
+    time = references.starts[:, None] + offset
+    known = np.cumsum(np.pad(references.trusted, ((0, 0), (1, 0))), axis=1)
+    mostly = (known[:, length:] - known[:, :-length]) >= LEAST_OBSERVED * length
+    row, column = np.nonzero(mostly & (time % (length // HOPS) == 0))
+    _, once = np.unique(time[row, column], return_index=True)
+    return row[once], column[once]
+
+
+def _oddness(stretches: np.ndarray, place: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Robust z-score of each stretch's log distance to its likes."""
+    length = stretches.shape[1]
+    bank = np.arange(len(stretches))
+    if len(bank) > BANK:
+        bank = np.sort(rng.choice(len(bank), BANK, replace=False))
+    likes = max(1, round(LIKENESSES * len(bank)))
+    blocks = np.array_split(np.arange(len(stretches)), -(-len(stretches) // BLOCK))
+    distance = np.concatenate([_distance(stretches, place, block, bank, likes) for block in blocks])
+    size = np.log(np.sqrt(distance / length) + SMALLEST)
+    known = np.isfinite(size)
+    if not known.any():
+        return np.zeros(len(size))
+    middle = np.median(size[known])
+    spread = max(1.4826 * float(np.median(np.abs(size[known] - middle))), LEAST_SPREAD)
+    return np.where(known, (size - middle) / spread, 0.0)
+
+
+def _distance(
+    stretches: np.ndarray, place: np.ndarray, block: np.ndarray, bank: np.ndarray, likes: int
+) -> np.ndarray:
+    """Squared distance of the stretches of a block to the `likes`-th nearest apart from them."""
+    these, those = stretches[block], stretches[bank]
+    squares = (these**2).sum(axis=1)[:, None] + (those**2).sum(axis=1) - 2 * these @ those.T
+    overlap = np.abs(place[block][:, None] - place[bank]) < stretches.shape[1]
+    squares[overlap] = np.inf
+    nearest = np.partition(squares, likes - 1, axis=1)[:, likes - 1]
+    return np.asarray(np.maximum(nearest, 0.0))

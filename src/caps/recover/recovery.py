@@ -1,0 +1,246 @@
+"""Counterparts of references: one for each selected mode, by CAPS or by a controlled variant."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal, get_args
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from caps.errors import InputError
+from caps.realize import Pretrained, Sampler
+from caps.realize.direct import draw_source_residuals
+from caps.recover.cache import cached
+from caps.recover.injection import inject
+from caps.recover.pairs import NO_MODE, PairSet
+from caps.recover.references import References
+from caps.recover.visibility import visible
+
+Construction = Literal["caps", "shuffled", "direct", "injection"]
+CONSTRUCTIONS: tuple[Construction, ...] = get_args(Construction)
+Progress = Callable[[int, int], None]
+
+# Counterparts and supports for the references numbered, drawn from a mode.
+Draw = Callable[[int, np.ndarray, np.random.Generator], tuple[np.ndarray, np.ndarray]]
+
+
+def recover_pairs(
+    pretrained: Pretrained,
+    references: References,
+    *,
+    modes: Sequence[int] | None = None,
+    excluded: int | None = None,
+    construction: Construction = "caps",
+    seed: int = 0,
+    sampler: Sampler | None = None,
+    batch: int = 256,
+    cache: Path | None = None,
+    progress: Progress | None = None,
+) -> PairSet:
+    """One counterpart for each selected mode and reference; all modes unless `modes` names some.
+
+    `shuffled` adds each effect, with its support, to another reference than it was made for.
+    `direct` adds simulated residuals of the mode's family as they are; `injection` applies fixed
+    rules to the own windows. Counterparts of the `excluded` mode come from the others in turn, so
+    that their number stays. With a `cache` folder the same request is answered from there.
+    `progress` is called with (counterparts made, all).
+    """
+    chosen = _checked_modes(pretrained, references, modes, excluded, construction)
+    request = {
+        "modes": chosen,
+        "excluded": excluded,
+        "construction": construction,
+        "seed": seed,
+        "sampler": repr(sampler),
+        "batch": batch,
+    }
+    drawn = cached(
+        cache,
+        pretrained,
+        references,
+        request,
+        lambda: _drawn(
+            _draw(pretrained, references, construction, sampler),
+            references.windows,
+            _turns(len(references), chosen, excluded),
+            seed=seed,
+            # Simulated residuals come in blocks, of which small batches would waste most.
+            batch=batch if construction in ("caps", "shuffled") else len(references),
+            progress=progress,
+        ),
+    )
+    pairs = PairSet(reference=references.windows, trusted=references.trusted, **drawn)
+    if construction == "shuffled":
+        return _shuffled(pairs, _stream(seed, len(pretrained.modes), 0))
+    if construction == "injection":
+        return replace(pairs, mode=np.full(len(pairs), NO_MODE))
+    return pairs
+
+
+def _checked_modes(
+    pretrained: Pretrained,
+    references: References,
+    modes: Sequence[int] | None,
+    excluded: int | None,
+    construction: Construction,
+) -> list[int]:
+    count = len(pretrained.modes)
+    chosen = list(range(count)) if modes is None else [int(mode) for mode in modes]
+    if construction not in CONSTRUCTIONS:
+        raise InputError(
+            f"there is no construction {construction!r}", f"use one of {', '.join(CONSTRUCTIONS)}"
+        )
+    if not chosen or len(set(chosen)) < len(chosen) or not set(chosen) <= set(range(count)):
+        raise InputError(f"modes {chosen}", f"name each of 0 to {count - 1} once at most")
+    if excluded is not None and (excluded not in chosen or len(chosen) == 1):
+        raise InputError(
+            f"mode {excluded} cannot be excluded from {chosen}", "exclude one of several modes"
+        )
+    if excluded is not None and construction == "injection":
+        raise InputError("rules have no modes to exclude", "use another construction")
+    window = pretrained.preset.represent.window
+    if references.windows.shape[1] != window:
+        raise InputError(
+            f"references of {references.windows.shape[1]} steps for weights made for {window}",
+            f"cut references with size={window}",
+        )
+    if construction == "shuffled":
+        _check_shuffling(pretrained, references)
+    return chosen
+
+
+def _check_shuffling(pretrained: Pretrained, references: References) -> None:
+    if len(references) < 2:
+        raise InputError("one reference has no other to take an effect from", "give two or more")
+    if pretrained.preset.realize.mechanism == "sequence":
+        raise InputError(
+            "these weights make sequences, not effects that could be moved",
+            "use weights with another mechanism",
+        )
+
+
+def _turns(count: int, modes: list[int], excluded: int | None) -> dict[int, np.ndarray]:
+    """The references that each mode makes counterparts of; every one occurs len(modes) times."""
+    asked = np.repeat(np.array(modes)[:, None], count, axis=1)
+    if excluded is not None:
+        others = [mode for mode in modes if mode != excluded]
+        asked[modes.index(excluded)] = np.resize(others, count)
+    return {mode: np.sort(np.nonzero(asked == mode)[1]) for mode in modes if (asked == mode).any()}
+
+
+def _drawn(
+    draw: Draw,
+    windows: np.ndarray,
+    turns: dict[int, np.ndarray],
+    *,
+    seed: int,
+    batch: int,
+    progress: Progress | None,
+) -> dict[str, np.ndarray]:
+    """The columns of a pair set; a batch depends on the seed, its mode and its place only."""
+    total, done = sum(len(anchors) for anchors in turns.values()), 0
+    counterparts, supports = [], []
+    for mode, anchors in turns.items():
+        for first in range(0, len(anchors), batch):
+            rows = anchors[first : first + batch]
+            counterpart, support = _redrawn(draw, windows, mode, rows, _stream(seed, mode, first))
+            counterparts.append(counterpart)
+            supports.append(support)
+            done += len(rows)
+            if progress is not None:
+                progress(done, total)
+    return {
+        "counterpart": np.concatenate(counterparts),
+        "support": np.concatenate(supports),
+        "mode": np.repeat(list(turns), [len(anchors) for anchors in turns.values()]),
+        "anchor": np.concatenate(list(turns.values())),
+    }
+
+
+def _redrawn(
+    draw: Draw, windows: np.ndarray, mode: int, rows: np.ndarray, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Draw; what does not show is drawn once more."""
+    counterpart, support = draw(mode, rows, rng)
+    weak = np.flatnonzero(~visible(windows[rows], counterpart, support))
+    if len(weak):
+        counterpart[weak], support[weak] = draw(mode, rows[weak], rng)
+    return counterpart, support
+
+
+def _draw(
+    pretrained: Pretrained,
+    references: References,
+    construction: Construction,
+    sampler: Sampler | None,
+) -> Draw:
+    windows = references.windows
+    if construction == "injection":
+        return lambda mode, rows, rng: inject(windows, rows, rng)
+    if construction == "direct":
+        return _direct(pretrained, windows)
+    return _Realized(
+        pretrained, torch.from_numpy(windows), _structure(pretrained, windows), sampler
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Realized:
+    """Effects that the experts realise under the structure of each reference (eq. 8)."""
+
+    pretrained: Pretrained
+    windows: Tensor
+    structure_code: Tensor
+    sampler: Sampler | None
+
+    def __call__(
+        self, mode: int, rows: np.ndarray, rng: np.random.Generator
+    ) -> tuple[np.ndarray, np.ndarray]:
+        counterpart, support = self.pretrained.counterparts(
+            self.pretrained.modes[mode],
+            self.windows[rows],
+            self.structure_code[rows],
+            rng,
+            sampler=self.sampler,
+        )
+        return counterpart.numpy(), support.numpy() > 0
+
+
+def _structure(pretrained: Pretrained, windows: np.ndarray, batch: int = 256) -> Tensor:
+    """z_s of every reference (n, structure)."""
+    parts = [windows[first : first + batch] for first in range(0, len(windows), batch)]
+    return torch.cat([pretrained.encode(torch.from_numpy(part))[0] for part in parts])
+
+
+def _direct(pretrained: Pretrained, windows: np.ndarray) -> Draw:
+    """Source residuals of the mode's family, whatever the reference looks like."""
+    if pretrained.preset.realize.clusters:
+        raise InputError(
+            "these modes are clusters, source residuals belong to families",
+            "use weights whose modes are the families",
+        )
+
+    def draw(
+        mode: int, rows: np.ndarray, rng: np.random.Generator
+    ) -> tuple[np.ndarray, np.ndarray]:
+        family, window = pretrained.modes[mode].name, windows.shape[1]
+        residual, support = draw_source_residuals(family, len(rows), rng, window=window)
+        return windows[rows] + residual * support, support
+
+    return draw
+
+
+def _shuffled(pairs: PairSet, rng: np.random.Generator) -> PairSet:
+    """Each effect and support moved to another reference, the same one in every mode."""
+    order = rng.permutation(len(pairs.reference))
+    other = np.empty_like(order)
+    other[order] = np.roll(order, 1)  # one cycle through all references: none stays in place
+    anchor = other[pairs.anchor]
+    counterpart = pairs.reference[anchor] + pairs.residual * pairs.support
+    return replace(pairs, counterpart=counterpart, anchor=anchor)
+
+
+def _stream(seed: int, *key: int) -> np.random.Generator:
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))

@@ -1,0 +1,101 @@
+"""Reference windows: what the training part of a series offers as examples of normal."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from caps.errors import InputError
+from caps.series import pad_short, window_starts
+
+WINDOW = 256
+STRIDE = 4  # the paper's number of IOPS windows is that of stride 4
+FEW = 64  # below this many windows a short training part is read with stride 1
+LIMIT = 1500  # windows of one series; a long one has far more, which say the same
+LEAST_OBSERVED = 0.5  # a window observed for less than this share is no example of anything
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class References:
+    """Windows of the scaled training part, in order of time.
+
+    Only `trusted` points are evidence of normal behaviour: those that were observed and are not
+    suspected to be anomalous themselves. The others keep a value, for the networks to read.
+
+    >>> references = reference_windows(np.sin(np.arange(400.0)), rng=np.random.default_rng(0))
+    >>> references.windows.shape, references.starts[:3].tolist()
+    ((145, 256), [0, 1, 2])
+    """
+
+    windows: np.ndarray  # (n, time) float32
+    starts: np.ndarray  # (n,) first row of each; negative where a short series was padded
+    trusted: np.ndarray  # (n, time) bool
+
+    def __len__(self) -> int:
+        return len(self.windows)
+
+    def __getitem__(self, rows: np.ndarray | slice | Sequence[int]) -> "References":
+        """The references selected by a slice, an index array or a boolean array."""
+        rows = rows if isinstance(rows, slice) else np.asarray(rows)
+        return References(*(getattr(self, field.name)[rows] for field in fields(self)))
+
+
+def reference_windows(
+    values: np.ndarray,
+    observed: np.ndarray | None = None,
+    *,
+    size: int = WINDOW,
+    stride: int = STRIDE,
+    limit: int = LIMIT,
+    rng: np.random.Generator,
+) -> References:
+    """The references of one scaled channel (time,): at most `limit`, chosen at random."""
+    if limit < 1:
+        raise InputError(f"at most {limit} references", "allow at least one")
+    filled = bridge(values, observed)
+    seen = _seen(values, observed)
+    starts = window_starts(len(filled), size, stride)
+    if len(starts) < FEW:
+        starts = window_starts(len(filled), size, 1)
+    padding = max(0, size - len(filled))
+    filled, seen = pad_short(filled, size), pad_short(seen, size)
+    total = np.concatenate([[0], np.cumsum(seen)])
+    share = (total[starts + padding + size] - total[starts + padding]) / size
+    starts = starts[share >= LEAST_OBSERVED]
+    if len(starts) == 0:
+        raise InputError(
+            f"every window of {size} rows is observed for less than half",
+            "give a longer training part or one with fewer gaps",
+        )
+    if len(starts) > limit:
+        starts = np.sort(rng.choice(starts, limit, replace=False))
+    rows = (starts + padding)[:, None] + np.arange(size)
+    return References(filled[rows].astype(np.float32), starts, seen[rows])
+
+
+def bridge(values: np.ndarray, observed: np.ndarray | None = None) -> np.ndarray:
+    """Lines across what was not observed, so that a network can read it; never evidence.
+
+    >>> bridge(np.array([np.nan, 1.0, np.nan, np.nan, 4.0]))
+    array([1., 1., 2., 3., 4.])
+    """
+    seen = _seen(values, observed)
+    if not seen.any():
+        raise InputError("no value was observed", "give a training part with observed values")
+    if seen.all():
+        return np.asarray(values, dtype=np.float64)
+    rows = np.arange(len(values))
+    return np.asarray(np.interp(rows, rows[seen], values[seen]))
+
+
+def _seen(values: np.ndarray, observed: np.ndarray | None) -> np.ndarray:
+    if values.ndim != 1:
+        raise InputError(f"values of shape {values.shape}", "give one channel at a time: (time,)")
+    if observed is None:
+        return np.asarray(np.isfinite(values))
+    if observed.shape != values.shape:
+        raise InputError(
+            f"{observed.shape} marks of what was observed for {values.shape} values",
+            "give one mark for each value",
+        )
+    return np.asarray(observed & np.isfinite(values))
