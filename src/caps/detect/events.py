@@ -114,7 +114,7 @@ def find_events(
 
 def event_spans(scores: FloatArray, threshold: float, rules: EventRules) -> Spans:
     """Start and end of every event: merge, then drop the short ones, then keep the distance."""
-    rows = np.flatnonzero(scores >= threshold)  # not-a-number is never above
+    rows = np.flatnonzero(scores > threshold)  # not-a-number is never above
     if len(rows) == 0:
         return np.empty((0, 2), dtype=np.intp)
     breaks = np.flatnonzero(np.diff(rows) > rules.merge_gap + 1)

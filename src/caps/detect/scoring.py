@@ -34,6 +34,8 @@ def score_series(detector: Detector, values: FloatArray, *, causal: bool = False
 def score_logits(detector: Detector, values: FloatArray, *, causal: bool = False) -> FloatArray:
     """The logits of `score_series`, for sums with other evidence."""
     values = _checked(values)
+    if len(values) == 0:
+        raise InputError("an empty series has no scores", "give at least one row")
     if causal:
         return _causal_logits(detector, values)
     chunks = (values[first : first + CHUNK] for first in range(0, len(values), CHUNK))

@@ -26,6 +26,7 @@ FEWEST_EVENTS = 5  # below, a fit says nothing and the spread of the scores stan
 SHRINKAGE = 30  # events that weigh as much as the belief that the tail is exponential
 STEEPEST, HEAVIEST = -0.25, 0.25  # bounds of the tail's shape
 FEWEST_ROWS = 32
+LARGEST_LOGIT = 40.0  # its sigmoid is exactly 1 in float64
 SECONDS = {
     "second": 1,
     "minute": 60,
@@ -102,13 +103,14 @@ class Calibration:
         return np.where(np.isnan(scores), np.nan, self._rate(scores, self.row_rate))
 
     def threshold(self, budget: str | float, step: np.timedelta64 | None = None) -> float:
-        """The lowest score whose alarms stay within the budget on normal data."""
+        """The score to exceed for an alarm, so that normal data stay within the budget."""
         rate = alarm_rate(budget, step)
         if rate < self.event_rate[-1]:
             return float(expit(self.tail + self._excess(rate / self.event_rate[-1])))
-        # Rates fall with the level; interp wants them rising.
-        falling = np.log(self.event_rate[::-1])
-        return float(expit(np.interp(np.log(rate), falling, self.levels[::-1])))
+        # The highest level of each rate, also where the budget allows more alarms than there are.
+        ends = np.append(np.diff(self.event_rate) < 0, True)
+        rising, levels = np.log(self.event_rate[ends])[::-1], self.levels[ends][::-1]
+        return float(expit(np.interp(np.log(rate), rising, levels)))
 
     def expected_alarms(self, threshold: float, rows: int) -> float:
         """Alarms to expect in so many normal rows."""
@@ -249,8 +251,8 @@ def _logit(scores: ArrayLike) -> FloatArray:
     scores = np.asarray(scores, dtype=np.float64)
     if ((scores < 0) | (scores > 1)).any():
         raise InputError("a score lies outside [0, 1]", "give the scores of score_series")
-    smallest = np.finfo(np.float64).eps
-    return np.asarray(logit(np.clip(scores, smallest, 1 - smallest)))
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.clip(logit(scores), -LARGEST_LOGIT, LARGEST_LOGIT))
 
 
 def _count(blocks: list[FloatArray], level: float, rules: EventRules) -> int:

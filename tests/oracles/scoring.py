@@ -1,0 +1,66 @@
+"""Scores and events written straight from their definitions, one window and one row at a time."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from oracles.windows import naive_starts, reflected
+
+Logits = Callable[[np.ndarray], np.ndarray]
+
+
+def naive_bridge(window: np.ndarray) -> np.ndarray:
+    known = [place for place, value in enumerate(window) if not np.isnan(value)]
+    bridged = np.zeros(len(window))
+    for place in range(len(window)):
+        before = [k for k in known if k <= place]
+        after = [k for k in known if k >= place]
+        if before and after and before[-1] != after[0]:
+            share = (place - before[-1]) / (after[0] - before[-1])
+            bridged[place] = (1 - share) * window[before[-1]] + share * window[after[0]]
+        elif before or after:
+            bridged[place] = window[before[-1] if before else after[0]]
+    return bridged
+
+
+def naive_logits(logits: Logits, values: np.ndarray, size: int, stride: int) -> np.ndarray:
+    """Hann-weighted mean over the windows at least half observed, or over all if there is none."""
+    length = len(values)
+    covering: list[list[tuple[float, float, bool]]] = [[] for _ in range(length)]
+    for start in naive_starts(length, size, stride):
+        window = np.array([values[reflected(start + place, length)] for place in range(size)])
+        scored = logits(naive_bridge(window))
+        dense = np.mean(~np.isnan(window)) >= 0.5
+        for place in range(size):
+            if start + place >= 0:
+                weight = np.sin(np.pi * (place + 0.5) / size) ** 2
+                covering[start + place].append((weight, scored[place], bool(dense)))
+    result = np.full(length, np.nan)
+    for row, windows in enumerate(covering):
+        chosen = [entry for entry in windows if entry[2]] or windows
+        if not np.isnan(values[row]):
+            total = sum(weight for weight, _, _ in chosen)
+            result[row] = sum(weight * logit for weight, logit, _ in chosen) / total
+    return result
+
+
+def naive_spans(
+    scores: np.ndarray, threshold: float, merge_gap: int, minimum_length: int, cool_down: int
+) -> list[tuple[int, int]]:
+    """Walk the rows once, then merge, drop and keep apart."""
+    runs: list[list[int]] = []
+    for row, score in enumerate(scores):
+        if not score > threshold:
+            continue
+        if runs and row - runs[-1][1] <= merge_gap:
+            runs[-1][1] = row + 1
+        else:
+            runs.append([row, row + 1])
+    kept: list[tuple[int, int]] = []
+    for start, end in runs:
+        if end - start < minimum_length:
+            continue
+        if kept and start - kept[-1][1] < cool_down:
+            continue
+        kept.append((start, end))
+    return kept
