@@ -2,6 +2,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -128,6 +129,15 @@ def test_a_signal_stops_after_a_checkpoint(
     assert_same_bits(resumed, run(None)[0])
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Shells start background jobs with SIGINT ignored, and so would this process be."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_a_second_interrupt_takes_effect_at_once(tmp_path: Path) -> None:
     def impatient_batches(size: int, generator: np.random.Generator) -> dict[str, Tensor]:
         signal.raise_signal(signal.SIGINT)
