@@ -1,26 +1,13 @@
 """One tiny pretraining run, shared by every test that needs its result."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
+from finished_run import SEED, FinishedRun
 
 from caps.realize import Pretrained, preset_named
 from caps.realize.pretrain import Pretraining
 from caps.simulate import PairBatch, simulate_pairs
-
-SEED = 4
-
-
-@dataclass(frozen=True, slots=True)
-class TinyRun:
-    """A finished run: what it returned, where it lies and what it said."""
-
-    returned: Pretrained
-    folder: Path
-    work: Path
-    said: list[str]
 
 
 @pytest.fixture(scope="session")
@@ -32,17 +19,17 @@ def few_checks() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def tiny_run(tmp_path_factory: pytest.TempPathFactory, few_checks: None) -> TinyRun:
+def tiny_run(tmp_path_factory: pytest.TempPathFactory, few_checks: None) -> FinishedRun:
     folder = tmp_path_factory.mktemp("pretraining") / "tiny"
     said: list[str] = []
     run = Pretraining(preset_named("tiny"), folder, seed=SEED, workers=1, say=said.append)
     returned = run.result()
     assert returned is not None
-    return TinyRun(returned, folder, run.work, said)
+    return FinishedRun(returned, folder, run.work, said)
 
 
 @pytest.fixture(scope="session")
-def pretrained(tiny_run: TinyRun) -> Pretrained:
+def pretrained(tiny_run: FinishedRun) -> Pretrained:
     """The tiny run as a user gets it: loaded from its folder."""
     return Pretrained.load(tiny_run.folder)
 

@@ -43,7 +43,7 @@ class Mirror:
     def eval(self) -> None:
         pass
 
-    def encode(self, x: Tensor) -> tuple[Tensor, Tensor]:
+    def encode(self, x: Tensor, support: Tensor) -> tuple[Tensor, Tensor]:
         return x[:, :HALF], (x[:, HALF:] - x[:, :HALF]).round()
 
     def base(self, z_s: Tensor) -> Tensor:
@@ -105,8 +105,9 @@ def test_the_same_seed_gives_the_same_figures_and_batches_do_not_matter(pairs: P
     )
     assert not model.training
     many = np.tile(pairs.normal, (6, 1))  # more rows than one forward pass takes
-    z_s, z_a = encode_all(model, many)
-    whole_s, whole_a = model.encode(torch.from_numpy(many))
+    supports = np.tile(pairs.support, (6, 1))
+    z_s, z_a = encode_all(model, many, supports)
+    whole_s, whole_a = model.encode(torch.from_numpy(many), torch.from_numpy(supports).float())
     torch.testing.assert_close(z_s, whole_s, atol=1e-5, rtol=1e-4)
     torch.testing.assert_close(z_a, whole_a, atol=1e-5, rtol=1e-4)
     torch.testing.assert_close(decode_structure(model, z_s), model.base(z_s), atol=1e-5, rtol=1e-4)

@@ -162,6 +162,29 @@ def test_outside_training_the_code_of_a_window_does_not_depend_on_the_batch() ->
         torch.testing.assert_close(several[2:3], one, atol=1e-5, rtol=1e-5)
 
 
+def test_the_support_guides_the_semantic_code_and_never_the_structure_code() -> None:
+    model, x = representation(), drawn(3, 256)
+    with torch.no_grad():
+        z_s, z_a = model.encode(x, block(3, 256, 40, 90))
+        other_s, other_a = model.encode(x, block(3, 256, 120, 170))
+        whole, plain = model.encode(x, torch.ones(3, 256)), model.encode(x)
+    assert torch.equal(z_s, other_s)
+    assert (z_a - other_a).abs().max() > 1e-4
+    for given, default in zip(whole, plain, strict=True):
+        assert torch.equal(given, default), "without a support, the whole window is meant"
+
+
+def test_the_semantic_head_starts_out_looking_at_the_support() -> None:
+    head, support = representation().semantic_head, block(2, 256, 128, 192)
+    h = drawn(2, 24, 32)  # features of 32 places of 8 steps each
+    inside, outside = h.clone(), h.clone()
+    inside[:, :, 18:20] += 1
+    outside[:, :, 2:4] += 1
+    with torch.no_grad():
+        z_a, by_inside, by_outside = (head(x, support) for x in (h, inside, outside))
+    assert (by_inside - z_a).norm() > 4 * (by_outside - z_a).norm()
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [

@@ -1,4 +1,7 @@
-"""The four losses against loops over their equations, and what switching one off does."""
+"""The losses against loops over their equations, and what switching one off does."""
+
+import math
+from dataclasses import fields
 
 import numpy as np
 import pytest
@@ -7,17 +10,20 @@ from torch import Tensor
 
 from caps.realize import preset_named
 from caps.represent import Objective, Representation, RepresentationStage, masked_l1, masked_mse
-from caps.represent.objective import background, disentanglement, recombination, reconstruction
+from caps.represent.objective import (
+    background,
+    disentanglement,
+    organisation,
+    recombination,
+    reconstruction,
+)
 from caps.simulate import PairBatch, simulate_pairs
 from caps.training import Schedule, seeded, train
 
 TINY = preset_named("tiny").represent
-NOTHING = {
-    "reconstruction": 0.0,
-    "background": 0.0,
-    "disentanglement": 0.0,
-    "recombination": 0.0,
-}
+PARTS = [field.name for field in fields(Objective)]
+EVERYTHING = dict.fromkeys(PARTS, 1.0)
+NOTHING = dict.fromkeys(PARTS, 0.0)
 
 
 @pytest.fixture(scope="module")
@@ -31,13 +37,13 @@ def batch_of(pairs: PairBatch, rows: slice | np.ndarray = slice(12)) -> dict[str
         "normal": torch.from_numpy(chosen.normal),
         "anomalous": torch.from_numpy(chosen.anomalous),
         "support": torch.from_numpy(chosen.support).float(),
+        "family": torch.from_numpy(chosen.family).long(),
     }
 
 
 def stage_with(**weights: float) -> RepresentationStage:
     with seeded(0, "representation"):
-        representation = Representation(TINY)
-    return RepresentationStage(representation, Objective(**weights))
+        return RepresentationStage(Representation(TINY), Objective(**weights))
 
 
 def drawn(*shape: int, seed: int) -> Tensor:
@@ -80,6 +86,18 @@ def test_every_loss_equals_a_loop_over_its_equation() -> None:
     )
 
 
+def test_the_organising_loss_equals_a_loop_over_log_likelihoods() -> None:
+    logits, family = drawn(5, 3, seed=0), torch.tensor([0, 2, 1, 1, 0])
+    total = 0.0
+    for row, k in zip(logits.tolist(), family.tolist(), strict=True):
+        total -= row[k] - math.log(sum(math.exp(value) for value in row))
+    assert organisation(logits, family).item() == pytest.approx(total / 5)
+
+
+def test_the_papers_objective_is_the_default_and_knows_no_families() -> None:
+    assert Objective() == Objective(**EVERYTHING | {"organisation": 0.0})
+
+
 @pytest.mark.parametrize(("loss", "power"), [(masked_l1, 1), (masked_mse, 2)])
 def test_masked_means_count_only_what_the_mask_shows(loss: object, power: int) -> None:
     u, v, q = drawn(4, 30, seed=0), drawn(4, 30, seed=1), (drawn(4, 30, seed=2) > 0.5).double()
@@ -90,15 +108,14 @@ def test_masked_means_count_only_what_the_mask_shows(loss: object, power: int) -
 
 
 def test_the_stage_feeds_the_losses_what_the_equations_name(pairs: PairBatch) -> None:
-    stage = stage_with(
-        reconstruction=2.0, background=0.5, disentanglement=3.0, recombination=0.25
-    ).eval()
+    weights = dict(zip(PARTS, (2.0, 0.5, 3.0, 0.25, 1.5), strict=True))
+    stage = stage_with(**weights).eval()
     batch = batch_of(pairs)
     model = stage.representation
     with torch.no_grad():
         losses = stage(batch)
-        z_ns, z_na = model.encode(batch["normal"])
-        z_as, z_a = model.encode(batch["anomalous"])
+        z_ns, z_na = model.encode(batch["normal"], batch["support"])
+        z_as, z_a = model.encode(batch["anomalous"], batch["support"])
         expected = {
             "reconstruction": reconstruction(
                 model.base(z_ns),
@@ -117,10 +134,11 @@ def test_the_stage_feeds_the_losses_what_the_equations_name(pairs: PairBatch) ->
             "recombination": recombination(
                 model.decode(z_ns, z_a, batch["support"]), batch["anomalous"]
             ),
+            "organisation": organisation(stage.read_family(z_a), batch["family"]),
         }
     for name, value in expected.items():
         assert losses[name].item() == pytest.approx(value.item(), rel=1e-5), name
-    total = sum(getattr(stage.weights, name) * value.item() for name, value in expected.items())
+    total = sum(weights[name] * value.item() for name, value in expected.items())
     assert losses["loss"].item() == pytest.approx(total, rel=1e-5)
 
 
@@ -134,22 +152,22 @@ def gradient(stage: RepresentationStage, batch: dict[str, Tensor], name: str) ->
     )
 
 
-@pytest.mark.parametrize("part", list(NOTHING))
+@pytest.mark.parametrize("part", PARTS)
 def test_a_part_with_weight_zero_leaves_no_trace_in_the_gradient(
     pairs: PairBatch, part: str
 ) -> None:
     batch = batch_of(pairs)
-    of_part = gradient(stage_with(), batch, part)
+    of_part = gradient(stage_with(**EVERYTHING), batch, part)
     assert of_part.norm() > 0
     alone = gradient(stage_with(**NOTHING | {part: 1.0}), batch, "loss")
     torch.testing.assert_close(alone, of_part)
-    without = gradient(stage_with(**{part: 0.0}), batch, "loss")
-    complete = gradient(stage_with(), batch, "loss")
+    without = gradient(stage_with(**EVERYTHING | {part: 0.0}), batch, "loss")
+    complete = gradient(stage_with(**EVERYTHING), batch, "loss")
     torch.testing.assert_close(complete - without, of_part, rtol=1e-3, atol=1e-4)
 
 
 def test_a_few_steps_reduce_every_reconstruction_loss(pairs: PairBatch) -> None:
-    stage = stage_with()
+    stage = stage_with(organisation=0.2)
 
     def batches(count: int, rng: np.random.Generator) -> dict[str, Tensor]:
         return batch_of(pairs, rng.integers(len(pairs), size=count))
