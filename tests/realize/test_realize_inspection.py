@@ -6,6 +6,7 @@ import sys
 from base64 import b64encode
 from contextlib import redirect_stdout
 from dataclasses import replace
+from functools import cache
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -73,6 +74,7 @@ def figures(folder: Path, out: Path) -> dict[str, Any]:
     return dict(json.loads(printed.getvalue()))
 
 
+@cache
 def untrained(*, mechanism: str = "diffusion", clusters: int = 0) -> Pretrained:
     """Networks with random weights: enough to draw, and made in no time."""
     realize = replace(TINY.realize, mechanism=mechanism, clusters=clusters)
@@ -170,9 +172,7 @@ def test_every_goal_names_a_check_of_the_manifest(figures: dict[str, Any]) -> No
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("mechanism", "clusters"), [("vae", 0), ("sequence", 0), ("diffusion", 1), ("diffusion", 7)]
-)
+@pytest.mark.parametrize(("mechanism", "clusters"), [("vae", 0), ("sequence", 0), ("diffusion", 7)])
 def test_other_mechanisms_and_modes_are_drawn(
     mechanism: str, clusters: int, tmp_path: Path
 ) -> None:
@@ -253,18 +253,17 @@ def test_codes_that_know_the_family_show_it() -> None:
 @pytest.mark.slow
 def test_samplers_within_the_steps_of_the_diffusion_are_compared(tmp_path: Path) -> None:
     samplers = (Sampler("dpm++", 3), Sampler("ddpm", 200))
-    figures = inspect_pretrained(untrained(), tmp_path, pairs=60, samplers=samplers)
-    assert [(row["sampler"], row["mode"]) for row in figures["samplers"]] == [
-        ("dpm++", family) for family in FAMILIES
-    ]
+    figures = inspect_pretrained(untrained(clusters=1), tmp_path, pairs=60, samplers=samplers)
+    (row,) = figures["samplers"]
+    assert (row["sampler"], row["steps"], row["mode"]) == ("dpm++", 3, "cluster 1")
+    assert figures["router"]["confusion"] == [[60]]
     page = (tmp_path / PAGE).read_text(encoding="utf-8")
     assert "<caption>Samplers" in page
-    assert f"{figures['samplers'][0]['rms ratio']:.3f}" in page
+    assert f"{row['rms ratio']:.3f}" in page
 
 
 def test_what_cannot_be_inspected_is_refused_with_a_remedy(tmp_path: Path) -> None:
-    pretrained = untrained()
-    pretrained.facts["seed"] = 7
+    pretrained = replace(untrained(), facts={"seed": 7})
     with pytest.raises(InputError, match="choose another seed"):
         inspect_pretrained(pretrained, tmp_path, seed=7)
     with pytest.raises(InputError, match="30 or more"):

@@ -140,12 +140,12 @@ def _codes(seen: View, gallery: _Gallery, seed: int) -> tuple[Section, dict[str,
     status, family = shares.values()
     section = Section(
         "Codes",
-        "Structure codes z_s of both members of every pair, and semantic codes z_a of the "
-        "anomalous member, projected to two dimensions by t-SNE. Distances between groups in such "
-        "a projection mean little, so the neighbours are counted in the full spaces too: of a "
-        f"structure code's nearest neighbours, its own partner left out, {status:.0%} have its "
-        f"status (50% when the code does not know it); of a semantic code's, {family:.0%} have "
-        "its family (33% by chance).",
+        "Structure codes z_s of both members of every pair, and semantic codes z_a of what the "
+        "anomalous member shows on its support, projected to two dimensions by t-SNE. Distances "
+        "between groups in such a projection mean little, so the neighbours are counted in the "
+        "full spaces too: of a structure code's nearest neighbours, its own partner left out, "
+        f"{status:.0%} have its status (50% when the code does not know it); of a semantic code's, "
+        f"{family:.0%} have its family (33% by chance).",
         "normal and anomalous lie on top of each other in z_s, while z_a falls into regions of one "
         "colour. This is qualitative evidence; it does not prove independence.",
     )
@@ -201,8 +201,9 @@ def _routing(seen: View, gallery: _Gallery) -> tuple[Section, dict[str, Any]]:
     figures = router_figures(seen.pretrained, seen.source)
     section = Section(
         "Router",
-        "Which mode the router associates with every unseen pair, from the codes of its anomalous "
-        f"member. It agrees with the pair's own mode in {figures['accuracy']:.1%} of the pairs.",
+        "Which mode the router associates with every unseen pair, from its structure code and its "
+        "semantic code. It agrees with the pair's own mode in "
+        f"{figures['accuracy']:.1%} of the pairs.",
         "most of every row is on the diagonal. It does not say that anomalies of real series fall "
         "into the same modes.",
     )

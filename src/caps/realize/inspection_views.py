@@ -46,7 +46,7 @@ def view(pretrained: Pretrained, pairs: PairBatch) -> View:
 def code_clouds(seen: View, *, seed: int) -> tuple[list[Cloud], dict[str, float]]:
     """Projections of z_s and z_a, and how alike nearest neighbours are in the full spaces."""
     pairs = seen.pairs
-    anomalous, _ = encode_all(seen.pretrained.representation, pairs.anomalous)
+    anomalous, _ = encode_all(seen.pretrained.representation, pairs.anomalous, pairs.support)
     structure = torch.cat([seen.source.structure_code, anomalous]).numpy()
     semantic = seen.source.semantic_code.numpy()
     status = np.repeat([0, 1], len(pairs))
@@ -137,7 +137,7 @@ def recombined(seen: View, *, seed: int) -> tuple[PanelGrid, PanelGrid]:
     chosen = originals(seen.pairs)
     pretrained, pairs = seen.pretrained, seen.pairs
     structure = seen.source.structure_code[chosen]
-    _, raw = encode_all(pretrained.representation, pairs.anomalous[chosen])
+    _, raw = encode_all(pretrained.representation, pairs.anomalous[chosen], pairs.support[chosen])
     made, decoded = [], []
     for column, row in enumerate(chosen):
         support = np.repeat(pairs.support[row : row + 1], len(chosen), axis=0)
