@@ -19,7 +19,7 @@ MAY_IMPORT = {
     "represent": {"simulate", "series"},
     "realize": {"represent", "simulate", "series"},
     "recover": {"realize", "represent", "series"},
-    "detect": {"recover", "series"},
+    "detect": {"recover", "realize", "series"},
     "baselines": {"series"},
     "report": {"detect", "series"},
     "serve": {"detect", "report", "series"},

@@ -9,8 +9,8 @@ import caps
 
 
 def test_public_names_are_listed_in_order() -> None:
-    assert caps.__all__ == sorted(caps.__all__)
-    assert dir(caps) == caps.__all__
+    assert caps.__all__ == sorted(caps.__all__, key=lambda name: (not name.isupper(), name))
+    assert dir(caps) == sorted(caps.__all__)
     assert len(caps.__all__) == len(set(caps.__all__))
 
 

@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from caps.detect import CAPS
     from caps.errors import ArtifactError, CapsError, InputError
     from caps.metrics import Evaluation, evaluate
     from caps.series import Series, read
@@ -17,6 +18,7 @@ __version__ = "0.1.0"
 # Public names and where they live: resolved on first use, so that `import caps` stays instant.
 _HOMES = {
     "ArtifactError": "caps.errors",
+    "CAPS": "caps.detect",
     "CapsError": "caps.errors",
     "Evaluation": "caps.metrics",
     "InputError": "caps.errors",
@@ -26,6 +28,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "CAPS",
     "ArtifactError",
     "CapsError",
     "Evaluation",

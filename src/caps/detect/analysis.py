@@ -1,0 +1,201 @@
+"""What a fitted model makes of a series: scores, events and what explains them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from caps.detect.counterpart import MARGIN, deviation, normal_counterpart
+from caps.detect.events import Direction, Event, EventRules, find_events
+from caps.detect.fitted import Fitted, Scores
+from caps.detect.threshold import alarm_rate
+from caps.errors import InputError
+from caps.series import Series
+
+FloatArray = NDArray[np.float64]
+# Association of the rows [start, end) of a scaled channel with every kind; None if not known.
+KindOf = Callable[[FloatArray, int, int], dict[str, float] | None]
+
+# Of the router on unseen simulated events: kinds known less well are not shown.
+LEAST_KIND_ACCURACY = 0.75
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ChannelView:
+    """One channel around an event, in the units of the data; rows are those of the input."""
+
+    name: str
+    contribution: float  # share of the evidence, all channels together 1
+    direction: Direction | None
+    size: float | None  # mean distance to the counterpart, in local spreads
+    rows: NDArray[np.intp]  # the event and its surroundings
+    values: FloatArray
+    counterpart: FloatArray  # not-a-number outside the event
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Explanation:
+    """Why an event is one: the channels that carry it, most important first, and its kind."""
+
+    number: int
+    event: Event
+    channels: tuple[ChannelView, ...]
+    kind: str | None
+    kind_scores: dict[str, float]  # empty where the kind is not known well enough
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Analysis:
+    """Scores of every row of `series`, and the events among them.
+
+    Everything is aligned to the rows of `series`; `grid` holds the same rows without gaps in time.
+    """
+
+    series: Series
+    grid: Series
+    rows: NDArray[np.intp]  # place of each row of `series` in `grid`
+    fitted: Fitted
+    scores: Scores  # of the rows of `grid`
+    threshold: float
+    rules: EventRules
+    notes: tuple[str, ...] = ()
+    kind_of: KindOf | None = None
+    scaled: FloatArray = field(init=False)
+    spans: tuple[Event, ...] = field(init=False)  # in rows of `grid`
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scaled", self.fitted.scaled(self.grid))
+        object.__setattr__(self, "spans", tuple(self._find(self.threshold)))
+
+    @property
+    def score(self) -> FloatArray:
+        """Scores in [0, 1], not-a-number where nothing was observed."""
+        return self.scores.score[self.rows]
+
+    @property
+    def p_value(self) -> FloatArray:
+        """How often a normal row scores at least as high."""
+        return self.fitted.calibration.p_values(self.score)
+
+    @property
+    def event_id(self) -> NDArray[np.intp]:
+        """The number of the event each row belongs to, from 1 on; 0 for none."""
+        numbers = np.zeros(len(self.grid), dtype=np.intp)
+        for number, event in enumerate(self.spans, start=1):
+            numbers[event.start : event.end] = number
+        return numbers[self.rows]
+
+    @property
+    def flag(self) -> NDArray[np.int8]:
+        """1 in the rows of events, else 0; rows without any observation are 0."""
+        return ((self.event_id > 0) & np.isfinite(self.score)).astype(np.int8)
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """The events in order of time, in rows of `series`."""
+        return tuple(self._on_rows(event) for event in self.spans)
+
+    def contributions(self, number: int) -> dict[str, float]:
+        """Each channel's share of the evidence of event `number` (from 1 on)."""
+        event = self._span(number)
+        share = self.scores.of_event(event.start, event.end)
+        return dict(zip(self.fitted.names, share.tolist(), strict=True))
+
+    def alarms(self, budget: str | float) -> dict[str, float]:
+        """What another budget would give: threshold, alarms to expect, events found."""
+        calibration = self.fitted.calibration
+        alarm_rate(budget, self.fitted.step)
+        threshold = calibration.threshold(budget, self.fitted.step)
+        observed = int(np.isfinite(self.scores.score).sum())
+        return {
+            "threshold": threshold,
+            "expected": calibration.expected_alarms(threshold, observed),
+            "events": len(self._find(threshold)),
+        }
+
+    def explain(self, number: int) -> Explanation:
+        """Explain event `number`, counted from 1."""
+        event = self._span(number)
+        share = self.scores.of_event(event.start, event.end)
+        order = np.argsort(-share, kind="stable")
+        views = tuple(self._view(int(place), event, float(share[place])) for place in order)
+        kinds = None
+        if self.kind_of is not None:
+            kinds = self.kind_of(self.scaled[:, order[0]], event.start, event.end)
+        kinds = kinds or {}
+        kind = next(iter(kinds), None)
+        lead = views[0]
+        told = replace(self._on_rows(event), direction=lead.direction, size=lead.size)
+        return Explanation(number, told, views, kind, kinds, _reason(told, views, kind))
+
+    def explanations(self) -> list[Explanation]:
+        """Explanations of all events."""
+        return [self.explain(number) for number in range(1, len(self.spans) + 1)]
+
+    def _find(self, threshold: float) -> list[Event]:
+        return find_events(
+            self.scores.score,
+            threshold,
+            self.rules,
+            calibration=self.fitted.calibration,
+            time=self.grid.time,
+        )
+
+    def _span(self, number: int) -> Event:
+        if not 1 <= number <= len(self.spans):
+            raise InputError(
+                f"there is no event {number} among {len(self.spans)}",
+                "give the number of an event, counted from 1",
+            )
+        return self.spans[number - 1]
+
+    def _on_rows(self, event: Event) -> Event:
+        """The same event in rows of the input: every end and peak of an event was observed."""
+        start, last, peak = np.searchsorted(self.rows, [event.start, event.end - 1, event.peak])
+        return replace(event, start=int(start), end=int(last) + 1, peak=int(peak))
+
+    def _view(self, place: int, event: Event, contribution: float) -> ChannelView:
+        channel, values = self.fitted.channels[place], self.scaled[:, place]
+        expected = normal_counterpart(
+            values, event.start, event.end, channel.bank.astype(np.float64)
+        )
+        away, _ = deviation(values, event.start, event.end, expected)
+        direction, size = effect(away)
+        first, last = max(0, event.start - MARGIN), min(len(values), event.end + MARGIN)
+        whole = np.full((last - first, len(self.fitted.channels)), np.nan)
+        whole[event.start - first : event.end - first, place] = expected
+        counterpart = self.fitted.scaler.inverse(whole)[:, place]
+        inside = np.flatnonzero((self.rows >= first) & (self.rows < last))
+        return ChannelView(
+            name=channel.name,
+            contribution=contribution,
+            direction=direction,
+            size=size,
+            rows=inside,
+            values=self.series.values[inside, place],
+            counterpart=counterpart[self.rows[inside] - first],
+        )
+
+
+def effect(away: FloatArray) -> tuple[Direction | None, float | None]:
+    """Direction and mean size of signed distances to the counterpart."""
+    steady = find_events(np.ones(len(away)), 0.5, EventRules(), deviation=away)
+    return (steady[0].direction, steady[0].size) if steady else (None, None)
+
+
+def _reason(event: Event, views: tuple[ChannelView, ...], kind: str | None) -> str:
+    """One sentence a person on call can use."""
+    lead = views[0]
+    what = f"a {kind} anomaly" if kind else "an anomaly"
+    where = "" if len(views) == 1 else f" in {lead.name}"
+    others = [view.name for view in views[1:] if view.contribution >= 0.2]
+    also = f", also in {', '.join(others)}" if others else ""
+    if lead.size is None or lead.direction is None:
+        return f"{what.capitalize()}{where}{also}."
+    way = {"up": "above", "down": "below", "both": "away from"}[lead.direction]
+    return (
+        f"{what.capitalize()}{where}{also}: on average {lead.size:.1f} local spreads {way} "
+        "what was to be expected."
+    )

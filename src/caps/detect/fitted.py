@@ -1,0 +1,116 @@
+"""What a fit leaves behind: all that scoring needs, and nothing of the generator."""
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from caps.detect.evidence import Aggregate, combine, evidence_of, score_of, shares
+from caps.detect.networks import Detector
+from caps.detect.scoring import score_series
+from caps.detect.threshold import Calibration
+from caps.errors import InputError
+from caps.series import Scaler, Series
+
+FloatArray = NDArray[np.float64]
+# A detector scores a channel that varied; of one that stood still, only that it moves is known.
+State = Literal["learned", "constant", "unknown"]
+
+RESOLUTION = 1e-12  # of a constant's size: smaller differences are rounding
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Channel:
+    """What was learned from one channel of the training part."""
+
+    name: str
+    state: State
+    rows: int  # observed in training
+    detector: Detector | None
+    calibration: Calibration | None  # of its own scores
+    bank: NDArray[np.float32]  # (time,) scaled training rows, for normal counterparts
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scores:
+    """Scores of every row, and the evidence (time, channel) behind them."""
+
+    score: FloatArray
+    evidence: FloatArray
+
+    @property
+    def contributions(self) -> FloatArray:
+        """Each channel's share of the evidence in each row (time, channel)."""
+        return shares(self.evidence)
+
+    def of_event(self, start: int, end: int) -> FloatArray:
+        """Each channel's share of the evidence in the rows [start, end)."""
+        rows = self.evidence[start:end]
+        known = np.isfinite(rows)
+        mean = np.where(known, rows, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+        return shares(np.where(known.any(axis=0), mean, np.nan))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fitted:
+    """Detectors of all channels, their scale and the calibration of what they say together."""
+
+    channels: tuple[Channel, ...]
+    scaler: Scaler
+    calibration: Calibration  # of the scores of rows
+    aggregate: Aggregate
+    causal: bool
+    step: np.timedelta64 | None  # between rows of the training part
+    facts: dict[str, Any] = field(default_factory=dict)  # rows, modes, notes, weights, ...
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The channels, in order."""
+        return tuple(channel.name for channel in self.channels)
+
+    def scaled(self, series: Series) -> FloatArray:
+        """The values in the units of training (time, channel), not-a-number where unobserved."""
+        return self.scaler.transform(series.values)
+
+    def score(self, series: Series) -> Scores:
+        """Score every row of a series on a regular grid with the channels of training."""
+        if series.channels != self.names:
+            raise InputError(
+                f"channels {', '.join(series.channels)} for a model of {', '.join(self.names)}",
+                "give the channels the model was fitted on",
+            )
+        scaled = self.scaled(series)
+        evidence = np.empty(scaled.shape)
+        score = np.empty(0)
+        for place, channel in enumerate(self.channels):
+            raw = channel_scores(channel, scaled[:, place], causal=self.causal)
+            if raw is not None and channel.calibration is not None:
+                score = raw
+                evidence[:, place] = evidence_of(channel.calibration.p_values(raw))
+            else:
+                centre = float(self.scaler.centre[place])
+                evidence[:, place] = _standing(channel, series.values[:, place], centre)
+        if len(self.channels) == 1 and self.channels[0].detector is not None:
+            return Scores(score, evidence)
+        return Scores(score_of(combine(evidence, self.aggregate)), evidence)
+
+
+def channel_scores(channel: Channel, scaled: FloatArray, *, causal: bool) -> FloatArray | None:
+    """What the channel's own detector says of its scaled values; None without a detector."""
+    if channel.detector is None:
+        return None
+    if not np.isfinite(scaled).any():
+        return np.full(len(scaled), np.nan)
+    return score_series(channel.detector, scaled, causal=causal)
+
+
+def _standing(channel: Channel, values: FloatArray, centre: float) -> FloatArray:
+    """Evidence of a channel without a detector.
+
+    After n equal values another one has a p-value of 1 / (n + 1), whatever it is.
+    """
+    unlike = np.abs(values - centre) > RESOLUTION * abs(centre)
+    p_value = 1.0 / (channel.rows + 1) if channel.state == "constant" else 1.0
+    p_values = np.where(unlike, p_value, 1.0)
+    return evidence_of(np.where(np.isfinite(values), p_values, np.nan))

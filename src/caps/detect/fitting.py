@@ -1,0 +1,348 @@
+"""From a training part to fitted detectors: references, counterparts, training, calibration.
+
+The only module of a fit that needs the generator; a saved model is loaded and scored without it.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from caps.detect.config import DetectorConfig
+from caps.detect.counterpart import deviation, normal_counterpart
+from caps.detect.events import EventRules
+from caps.detect.evidence import Aggregate
+from caps.detect.fitted import Channel, Fitted, State, channel_scores
+from caps.detect.learning import train_detector
+from caps.detect.threshold import FEWEST_ROWS, Calibration, calibrate, held_out_blocks
+from caps.errors import InputError
+from caps.realize import Pretrained
+from caps.recover import (
+    Construction,
+    References,
+    diagnose,
+    known_windows,
+    recover_pairs,
+    reference_windows,
+    trim_references,
+)
+from caps.series import Scaler, Series
+from caps.training import Report
+
+FloatArray = NDArray[np.float64]
+Blocks = list[slice]
+Spans = Sequence[tuple[int, int]]
+# Called with what is being done and the share of the whole fit that is done.
+FitProgress = Callable[[str, float], None]
+
+REFERENCES = 384  # with a counterpart for each mode: more than 200 steps of 16 can draw on
+FEWEST_REFERENCES = 96  # of a channel among many
+ALL_REFERENCES = 1500  # of all channels together
+BANK = 20_000  # training rows kept for counterparts: the last ones
+CAUSAL_ROWS = 4_000  # rows of calibration that are scored one window a row
+RECOVERING = 0.4  # of the time of a channel; the rest is training
+
+
+@dataclass(frozen=True, slots=True)
+class FitSettings:
+    """The choices of a fit, as the estimator was given them."""
+
+    detector: DetectorConfig = field(default_factory=DetectorConfig)
+    rules: EventRules = field(default_factory=EventRules)
+    aggregate: Aggregate = "max"
+    causal: bool = False
+    construction: Construction = "caps"
+    modes: Sequence[int] | None = None
+    references: int = REFERENCES
+    seed: int = 0
+    cache: Path | None = None
+
+
+def fit(
+    series: Series,
+    rows: int,
+    pretrained: Pretrained,
+    settings: FitSettings,
+    *,
+    known: Spans = (),
+    progress: FitProgress | None = None,
+) -> Fitted:
+    """Fit a detector for every channel on the first `rows` of a series on a regular grid.
+
+    `known` are stretches of rows with known anomalies, anywhere in the series: they choose the
+    modes (Diagnosis) and are no examples of normal.
+    """
+    train = series[:rows]
+    work = _Work(series, train, pretrained, settings, list(known), progress or _silent)
+    channels = [work.channel(place) for place in range(len(train.channels))]
+    if not any(channel.state == "learned" or channel.state == "constant" for channel in channels):
+        raise InputError(
+            f"no channel has {FEWEST_ROWS} observed rows to learn from",
+            "give a longer training part or other columns",
+        )
+    blank = Fitted(
+        channels=tuple(channels),
+        scaler=work.scaler,
+        calibration=work.calibrations[0] if work.calibrations else _nothing(settings.rules),
+        aggregate=settings.aggregate,
+        causal=settings.causal,
+        step=train.sampling.step,
+        facts=work.facts(),
+    )
+    work.progress("calibrating", 1.0)
+    if len(channels) == 1 and channels[0].calibration is not None:
+        return blank
+    return replace(blank, calibration=work.calibrate_rows(blank))
+
+
+class _Work:
+    """One fit: what all channels share."""
+
+    def __init__(
+        self,
+        series: Series,
+        train: Series,
+        pretrained: Pretrained,
+        settings: FitSettings,
+        known: list[tuple[int, int]],
+        progress: FitProgress,
+    ) -> None:
+        self.series, self.train = series, train
+        self.pretrained, self.settings = pretrained, settings
+        self.known, self.progress = known, progress
+        clean = train.values.copy()
+        for start, end in known:
+            clean[start:end] = np.nan
+        self.scaler = Scaler.fit(clean)
+        self.scaled = self.scaler.transform(clean)
+        self.constant = set(replace(train, values=clean, observed=np.isfinite(clean)).constant)
+        self.kept, self.held = held_out_blocks(len(train), size=settings.detector.window)
+        self.notes: list[str] = []
+        if self.kept == self.held:
+            self.notes.append(
+                f"{len(train)} training rows are too few to keep some for the threshold: "
+                "it rests on rows the detector has learned from, expect more alarms than stated"
+            )
+        self.calibrations: list[Calibration] = []
+        self.references = self._references()
+        self.modes = self._modes()
+
+    def channel(self, place: int) -> Channel:
+        """Fit the detector of one channel."""
+        name, settings = self.train.channels[place], self.settings
+        values = self.scaled[:, place]
+        rows = int(np.isfinite(values).sum())
+        bank = values[-BANK:].astype(np.float32)
+        references = self.references[place]
+        if references is None:
+            state: State = "constant" if name in self.constant else "unknown"
+            state = state if rows >= FEWEST_ROWS else "unknown"
+            return Channel(name, state, rows, None, None, bank)
+        report = self._reporter(place)
+        pairs = recover_pairs(
+            self.pretrained,
+            references,
+            modes=self.modes,
+            construction=settings.construction,
+            seed=settings.seed + place,
+            cache=settings.cache,
+            progress=lambda done, total: report("making counterparts", RECOVERING * done / total),
+        )
+        steps = settings.detector.members
+        detector = train_detector(
+            pairs,
+            settings.detector,
+            settings.seed + place,
+            progress=_Steps(lambda share: report("training", _trained(share)), steps),
+        )
+        channel = Channel(name, "learned", rows, detector, None, bank)
+        calibration = calibrate(self._held_scores(channel, values), settings.rules)
+        self.calibrations.append(calibration)
+        return replace(channel, calibration=calibration)
+
+    def calibrate_rows(self, fitted: Fitted) -> Calibration:
+        """Calibrate what all channels say together, on the same held-out rows."""
+        blocks = []
+        for block, around in self._calibration_blocks():
+            score = fitted.score(self.train[around]).score
+            blocks.append(score[block.start - around.start : block.stop - around.start])
+        return calibrate(self._without_known(blocks), self.settings.rules)
+
+    def facts(self) -> dict[str, Any]:
+        """What is worth knowing about the fit, as JSON values."""
+        checks = self.pretrained.facts.get("checks", {})
+        router = checks.get("realization", {}).get("router", {})
+        return {
+            "rows": len(self.train),
+            "references": [0 if each is None else len(each) for each in self.references],
+            "modes": [self.pretrained.modes[mode].name for mode in self.modes],
+            "construction": self.settings.construction,
+            "kinds": [mode.name for mode in self.pretrained.modes],
+            "kind_accuracy": router.get("accuracy"),
+            "weights": self.pretrained.facts.get("sha256"),
+            "preset": self.pretrained.preset.name,
+            "seed": self.settings.seed,
+            "notes": self.notes,
+        }
+
+    def _references(self) -> list[References | None]:
+        settings = self.settings
+        limit = settings.references
+        if len(self.train.channels) > 1:
+            shared = ALL_REFERENCES // len(self.train.channels)
+            limit = min(limit, max(FEWEST_REFERENCES, shared))
+        found = []
+        for place, name in enumerate(self.train.channels):
+            rng = np.random.default_rng(np.random.SeedSequence(settings.seed, spawn_key=(place,)))
+            values = self.scaled[:, place]
+            seen = int(np.isfinite(values).sum())
+            references = None
+            if name in self.constant and seen >= FEWEST_ROWS:
+                self.notes.append(
+                    f"channel {name!r} is constant in training: a new value is an event only if "
+                    f"the budget is no stricter than 1 row in {seen + 1}"
+                )
+            elif seen < FEWEST_ROWS:
+                self.notes.append(
+                    f"channel {name!r} has {seen} observed training rows and no say in the scores"
+                )
+            else:
+                references = self._blockwise(values, limit, rng)
+                if references is None:
+                    self.notes.append(
+                        f"channel {name!r} has too many gaps and no say in the scores"
+                    )
+            found.append(references)
+        return found
+
+    def _blockwise(
+        self, values: FloatArray, limit: int, rng: np.random.Generator
+    ) -> References | None:
+        """References inside the blocks to learn from; None where gaps leave none."""
+        parts = []
+        for block in self.kept:
+            try:
+                part = reference_windows(
+                    values[block], size=self.settings.detector.window, limit=limit, rng=rng
+                )
+            except InputError:  # all gap
+                continue
+            parts.append(replace(part, starts=part.starts + block.start))
+        if not parts:
+            return None
+        whole = References(
+            np.concatenate([part.windows for part in parts]),
+            np.concatenate([part.starts for part in parts]),
+            np.concatenate([part.trusted for part in parts]),
+        )
+        if len(whole) > limit:
+            whole = whole[np.sort(rng.choice(len(whole), limit, replace=False))]
+        return trim_references(whole, rng=rng)
+
+    def _modes(self) -> list[int]:
+        count = len(self.pretrained.modes)
+        if self.settings.modes is not None:
+            return [int(mode) for mode in self.settings.modes]
+        if not self.known:
+            return list(range(count))
+        scaled = self.scaler.transform(self.series.values)
+        windows, supports = [], []
+        for start, end in self.known:
+            values = scaled[:, self._loudest(scaled, start, end)]
+            found = known_windows(values, None, [(start, end)], size=self.settings.detector.window)
+            windows.append(found[0])
+            supports.append(found[1])
+        modes = diagnose(self.pretrained, np.concatenate(windows), np.concatenate(supports))
+        names = ", ".join(self.pretrained.modes[mode].name for mode in modes)
+        self.notes.append(f"the known anomalies were diagnosed as {names}")
+        return modes
+
+    def _loudest(self, scaled: FloatArray, start: int, end: int) -> int:
+        """The channel in which a known anomaly shows most."""
+        sizes = []
+        for place in range(scaled.shape[1]):
+            bank = self.scaled[-BANK:, place]
+            expected = normal_counterpart(scaled[:, place], start, end, bank)
+            away = deviation(scaled[:, place], start, end, expected)[0]
+            away = away[np.isfinite(away)]
+            sizes.append(float(np.abs(away).mean()) if len(away) else 0.0)
+        return int(np.argmax(sizes))
+
+    def _held_scores(self, channel: Channel, values: FloatArray) -> list[FloatArray]:
+        scores = []
+        for block, around in self._calibration_blocks():
+            score = channel_scores(channel, values[around], causal=self.settings.causal)
+            assert score is not None  # the channel has a detector
+            scores.append(score[block.start - around.start : block.stop - around.start])
+        if sum(int(np.isfinite(score).sum()) for score in scores) >= FEWEST_ROWS:
+            return scores
+        # Nearly all gap: the rows learned from have to do.
+        whole = channel_scores(channel, values, causal=self.settings.causal)
+        return [] if whole is None else [whole]
+
+    def _calibration_blocks(self) -> list[tuple[slice, slice]]:
+        """Held-out rows, and the same with what their windows reach."""
+        window, causal = self.settings.detector.window, self.settings.causal
+        blocks = []
+        for block in self.held:
+            start = block.start
+            if causal:
+                start = max(start, block.stop - CAUSAL_ROWS // len(self.held))
+            stop = block.stop if causal else min(len(self.train), block.stop + window)
+            blocks.append((slice(start, block.stop), slice(max(0, start - window), stop)))
+        return blocks
+
+    def _without_known(self, blocks: list[FloatArray]) -> list[FloatArray]:
+        """Rows of known anomalies are no normal rows."""
+        if not self.known:
+            return blocks
+        normal = np.ones(len(self.train), dtype=bool)
+        for start, end in self.known:
+            normal[start:end] = False
+        rows = [block for block, _ in self._calibration_blocks()]
+        return [
+            np.where(normal[block], score, np.nan)
+            for block, score in zip(rows, blocks, strict=True)
+        ]
+
+    def _reporter(self, place: int) -> Callable[[str, float], None]:
+        count, name = len(self.train.channels), self.train.channels[place]
+        where = f" for {name}" if count > 1 else ""
+
+        def report(text: str, share: float) -> None:
+            self.progress(text + where, (place + share) / count)
+
+        return report
+
+
+class _Steps:
+    """Turns the reports of every member's training into one share that is done."""
+
+    every = 0.25
+
+    def __init__(self, write: Callable[[float], None], members: int) -> None:
+        self.write, self.members = write, members
+
+    def report(self, report: Report) -> None:
+        """Pass on how far all members are."""
+        member = int(report.name.rsplit("-", 1)[-1])
+        self.write((member + report.step / report.steps) / self.members)
+
+    def close(self) -> None:
+        """Nothing stays open."""
+
+
+def _silent(text: str, share: float) -> None:
+    """Nobody watches."""
+
+
+def _trained(share: float) -> float:
+    return RECOVERING + (1 - RECOVERING) * share
+
+
+def _nothing(rules: EventRules) -> Calibration:
+    """A calibration that knows no alarm, until that of the rows replaces it."""
+    return calibrate(np.zeros(FEWEST_ROWS), rules)

@@ -1,0 +1,102 @@
+"""From what a user gives to a series with the right channels on a regular grid."""
+
+from collections.abc import Iterable
+from datetime import date
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from caps.errors import InputError
+from caps.series import Series, read
+
+Moment = int | str | date | np.datetime64
+Span = tuple[int, int]
+
+
+def read_input(source: Any, *, columns: Any = None, time: Any = None) -> Series:
+    """Read what `fit` or a scoring method was given; a `Series` may still be cut to columns."""
+    if not isinstance(source, Series):
+        return read(source, columns=columns, time=time, minimum_rows=1)
+    if columns is None:
+        return source
+    return source.select(*([columns] if isinstance(columns, str) else columns))
+
+
+def channels_of(series: Series, names: tuple[str, ...]) -> Series:
+    """The channels of training, by name, or by place where the input has no names of its own."""
+    if series.channels == names:
+        return series
+    if set(names) <= set(series.channels):
+        return series.select(*names)
+    missing = [name for name in names if name not in series.channels]
+    raise InputError(
+        f"the model was fitted on {', '.join(names)}, the input has no {', '.join(missing)}",
+        "give the same columns as for fit",
+    )
+
+
+def on_regular_grid(series: Series) -> tuple[Series, NDArray[np.intp], list[str]]:
+    """The series without gaps in time, the place of each of its rows there, and remarks.
+
+    Rows at irregular times, or with gaps too long to fill, are taken as equal steps.
+    """
+    try:
+        grid, rows = series.on_grid()
+    except InputError as error:
+        note = f"{error.problem}: its rows are taken as equal steps, whatever lies between them"
+        return series, np.arange(len(series)), [note]
+    return grid, rows, []
+
+
+def stretches_of(series: Series, known: Iterable[tuple[Moment, Moment]]) -> list[Span]:
+    """Known anomalies as spans of rows, the end exclusive.
+
+    >>> from caps.series import read
+    >>> stretches_of(read([1.0, 2.0, 3.0, 4.0]), [(1, 3), ("2", "4")])
+    [(1, 3), (2, 4)]
+    """
+    spans = []
+    for stretch in known:
+        if not isinstance(stretch, tuple | list) or len(stretch) != 2:
+            raise InputError(
+                f"a known anomaly {stretch!r}", "give each as (start, end), rows or moments"
+            )
+        start, end = (_row(series, place) for place in stretch)
+        if not 0 <= start < end <= len(series):
+            raise InputError(
+                f"the known anomaly {stretch[0]}..{stretch[1]} covers rows {start} to {end} of "
+                f"{len(series)}",
+                "name a stretch with at least one row of the series, the start before the end",
+            )
+        spans.append((start, end))
+    return spans
+
+
+def _row(series: Series, place: Moment) -> int:
+    if isinstance(place, str) and place.strip().isdigit():
+        place = int(place)
+    if isinstance(place, int | np.integer) and not isinstance(place, bool):
+        return int(place)
+    if series.time is None:
+        raise InputError(
+            f"the known anomaly at {place!r} needs times, the series has none", "give row numbers"
+        )
+    return int(np.searchsorted(series.time, _utc(place, series.timezone), side="left"))
+
+
+def _utc(place: Any, timezone: str | None) -> np.datetime64:
+    import pandas as pd
+
+    try:
+        moment = pd.Timestamp(place)
+        if pd.isna(moment):
+            raise ValueError("it is empty")
+        if moment.tz is None:
+            moment = moment.tz_localize(timezone or "UTC")
+        return moment.tz_convert("UTC").tz_localize(None).to_datetime64()
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"the known anomaly at {place!r} is no moment ({error})",
+            "write it as 2024-01-31 or 2024-01-31 12:00",
+        ) from None
