@@ -1,0 +1,180 @@
+"""What a report says, as plain data: whoever has scores and events fills it in."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from caps.errors import InputError
+
+FloatArray = NDArray[np.float64]
+Fact = str | int | float
+DIRECTIONS = ("up", "down", "both")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Channel:
+    """One measured quantity; not-a-number marks what was not observed."""
+
+    name: str
+    values: FloatArray  # (time,)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Panel:
+    """An event in its context: consecutive rows from `start` on, and what normal would have been.
+
+    `counterpart` has the shape of `values`; not-a-number where nothing is claimed.
+    """
+
+    start: int
+    channels: tuple[str, ...]
+    values: FloatArray  # (time, channel)
+    counterpart: FloatArray
+
+    def __post_init__(self) -> None:
+        if self.values.ndim != 2 or self.values.shape[1] != len(self.channels):
+            raise InputError(
+                f"panel values of shape {self.values.shape} do not fit {self.channels}",
+                "give values as (time, channel)",
+            )
+        if self.counterpart.shape != self.values.shape:
+            raise InputError(
+                f"the counterpart has shape {self.counterpart.shape}, the values "
+                f"{self.values.shape}",
+                "give one counterpart for each value",
+            )
+
+    @property
+    def end(self) -> int:
+        """The row after the last."""
+        return self.start + len(self.values)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EventCard:
+    """One event and all that is known about it; `end` is exclusive.
+
+    `kind` is None when the kinds could not be validated; `kind_scores` are the router's.
+    `size` is the mean distance to the counterpart in local spreads, `contributions` the share
+    of each channel, `reason` one sentence.
+    """
+
+    id: int
+    start: int
+    end: int
+    peak: int
+    score: float
+    p_value: float | None = None
+    kind: str | None = None
+    kind_scores: Mapping[str, float] = field(default_factory=dict)
+    direction: str | None = None
+    size: float | None = None
+    contributions: Mapping[str, float] = field(default_factory=dict)
+    reason: str = ""
+    panel: Panel | None = None
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.start <= self.peak < self.end:
+            raise InputError(
+                f"event {self.id} has start {self.start}, peak {self.peak}, end {self.end}",
+                "give rows with start <= peak < end",
+            )
+        if self.direction is not None and self.direction not in DIRECTIONS:
+            raise InputError(
+                f"event {self.id} goes {self.direction!r}", f"use one of {', '.join(DIRECTIONS)}"
+            )
+
+    @property
+    def channels(self) -> list[tuple[str, float]]:
+        """Channels and their shares, the largest first; those without a share are left out."""
+        ranked = sorted(self.contributions.items(), key=lambda item: -item[1])
+        return [(name, share) for name, share in ranked if share > 0]
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What an alarm budget gives: its threshold, the alarms normal rows would raise, those found.
+
+    `spans` are the (start, end) rows of the alarms found, for the chart.
+    """
+
+    name: str
+    threshold: float
+    expected: float
+    found: int
+    spans: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Report:
+    """Everything that `render_report` draws; nothing in it is computed from a model.
+
+    `time` is as it shall be shown and `clock` names it ("UTC"); None counts rows. Rows before
+    `training_end` were trained on. `budget` names the row of `budgets` that is in force.
+
+    >>> values = np.array([1.0, 2.0, 9.0, 2.0])
+    >>> event = EventCard(id=1, start=2, end=3, peak=2, score=0.9)
+    >>> report = Report("pump 4", (Channel("flow", values),), values / 10, 0.5, (event,))
+    >>> len(report)
+    4
+    """
+
+    title: str
+    channels: tuple[Channel, ...]
+    scores: FloatArray  # (time,) in [0, 1], not-a-number where nothing was observed
+    threshold: float
+    events: tuple[EventCard, ...] = ()
+    time: NDArray[np.datetime64] | None = None
+    clock: str = ""
+    training_end: int = 0
+    budget: str = ""
+    budgets: tuple[Budget, ...] = ()
+    notes: tuple[str, ...] = ()  # on the quality of the data
+    model: Mapping[str, Fact] = field(default_factory=dict)
+    run: Mapping[str, Fact] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        rows = len(self.scores)
+        if not rows or not self.channels:
+            raise InputError("a report without rows or channels", "give at least one of each")
+        lengths = {f"channel {each.name!r}": len(each.values) for each in self.channels}
+        if self.time is not None:
+            lengths["the time axis"] = len(self.time)
+        for name, length in lengths.items():
+            if length != rows:
+                raise InputError(f"{name} has {length} rows, the scores {rows}", "give as many")
+        known = self.scores[~np.isnan(self.scores)]
+        if known.size and not (known.min() >= 0 and known.max() <= 1):
+            raise InputError(
+                f"scores reach from {known.min():g} to {known.max():g}", "give scores in [0, 1]"
+            )
+        if not 0 <= self.training_end <= rows:
+            raise InputError(f"training_end is {self.training_end}", f"give 0 to {rows}")
+        self._check_events()
+        if self.budgets and self.budget not in [budget.name for budget in self.budgets]:
+            raise InputError(
+                f"the budget {self.budget!r} is not in the table of budgets", "add its row"
+            )
+
+    def __len__(self) -> int:
+        return len(self.scores)
+
+    def _check_events(self) -> None:
+        ids = [event.id for event in self.events]
+        if len(set(ids)) < len(ids):
+            raise InputError("two events have the same id", "number the events")
+        for event in self.events:
+            if event.end > len(self):
+                raise InputError(
+                    f"event {event.id} ends at row {event.end} of {len(self)}",
+                    "give events inside the series",
+                )
+            panel = event.panel
+            if panel is not None and not 0 <= panel.start < panel.end <= len(self):
+                raise InputError(
+                    f"the panel of event {event.id} covers rows {panel.start} to {panel.end} of "
+                    f"{len(self)}",
+                    "give panels inside the series",
+                )

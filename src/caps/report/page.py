@@ -1,0 +1,174 @@
+"""From a `Report` to one HTML file: text, tables and charts, with nothing to load from elsewhere."""
+
+import base64
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2.utils import htmlsafe_json_dumps
+from markupsafe import Markup
+
+from caps.artifacts import write_text
+from caps.report import sentences
+from caps.report.charts import MOST_BANDS, band, overview_chart, panel_chart, shown_channels
+from caps.report.content import Budget, EventCard, Report
+from caps.report.palette import DARK, LIGHT
+from caps.report.timeline import Timeline
+from caps.series.quality import duration
+
+MOST_PANELS = 40  # charts of single events: the strongest
+MOST_ROWS = 1_000  # of the table of events: the strongest
+
+
+def write_report(report: Report, path: str | Path) -> None:
+    """Write the report to `path` as a whole or not at all."""
+    write_text(Path(path), render_report(report))
+
+
+def render_report(report: Report) -> str:
+    """The report as one HTML page that opens offline.
+
+    >>> from caps.report import Channel
+    >>> values = np.array([1.0, 2.0, 9.0, 2.0])
+    >>> page = render_report(Report("pump 4", (Channel("flow", values),), values / 10, 0.95))
+    >>> "No events in 4 rows." in page
+    True
+    """
+    timeline = Timeline(report)
+    ranked = sorted(report.events, key=lambda event: -event.score)
+    listed = sorted(ranked[:MOST_ROWS], key=lambda event: event.start)
+    detailed = sorted(ranked[:MOST_PANELS], key=lambda event: event.start)
+    return (
+        _environment()
+        .get_template("report.html.j2")
+        .render(
+            report=report,
+            summary=sentences.summary(report, timeline),
+            facts=_facts(report, timeline),
+            rows=[_EventText(event, timeline) for event in listed],
+            details=[_EventText(event, timeline) for event in detailed],
+            hidden_channels=len(report.channels) - len(shown_channels(report)),
+            charts=htmlsafe_json_dumps(
+                _charts(report, detailed, timeline), default=_encoded, allow_nan=False
+            ),
+            plotly=_plotly(),
+            light=LIGHT,
+            dark=DARK,
+        )
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _EventText:
+    """An event in the words of the page."""
+
+    event: EventCard
+    timeline: Timeline
+
+    @property
+    def start(self) -> str:
+        return self.timeline.moment(self.event.start)
+
+    @property
+    def last(self) -> str:
+        return self.timeline.moment(self.event.end - 1)
+
+    @property
+    def peak(self) -> str:
+        return self.timeline.moment(self.event.peak)
+
+    @property
+    def lasting(self) -> str:
+        return self.timeline.lasting(self.event.start, self.event.end)
+
+    @property
+    def kinds(self) -> list[tuple[str, float]]:
+        return sorted(self.event.kind_scores.items(), key=lambda item: -item[1])
+
+
+def _facts(report: Report, timeline: Timeline) -> dict[str, str]:
+    """The few facts at the top of the page."""
+    last = len(report) - 1
+    rows = f"{len(report):,} rows"
+    step = timeline.sampling.step
+    if timeline.time is not None:
+        rows = f"{timeline.moment(0)} to {timeline.moment(last)} {timeline.clock}".strip()
+    facts = {"Series": rows}
+    if timeline.time is not None:
+        every = "" if step is None else f", one every {duration(step)}"
+        facts["Rows"] = f"{len(report):,}{every}"
+    facts["Channels"] = sentences.listed(channel.name for channel in report.channels)
+    if 0 < report.training_end < len(report):
+        facts["Trained on"] = f"the first {timeline.lasting(0, report.training_end)}"
+    current = next((each for each in report.budgets if each.name == report.budget), None)
+    facts["Alarms above"] = f"score {sentences.figure(report.threshold)}"
+    if current is not None:
+        facts["Alarm budget"] = (
+            f"{current.name}; normal data would raise about {sentences.alarms(current.expected)}"
+        )
+    return facts
+
+
+def _charts(report: Report, detailed: list[EventCard], timeline: Timeline) -> dict[str, Any]:
+    """What the script draws."""
+    panels = {
+        f"event-{event.id}": panel_chart(event, event.panel, timeline)
+        for event in detailed
+        if event.panel is not None
+    }
+    spans = {str(event.id): timeline.extent(event.start, event.end) for event in report.events}
+    return {
+        "dated": timeline.dated,
+        "charts": {"overview": overview_chart(report, timeline), **panels},
+        "events": spans,
+        "budgets": [_budget(budget, timeline) for budget in report.budgets],
+    }
+
+
+def _budget(budget: Budget, timeline: Timeline) -> dict[str, Any]:
+    bands = [band(timeline.extent(start, end)) for start, end in budget.spans[:MOST_BANDS]]
+    return {
+        "name": budget.name,
+        "threshold": budget.threshold,
+        "found": budget.found,
+        "bands": bands,
+    }
+
+
+def _encoded(array: object) -> dict[str, str]:
+    """An array as plotly reads it: its bytes in base64."""
+    if not isinstance(array, np.ndarray):
+        raise TypeError(f"{type(array).__name__} cannot be drawn")
+    little = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
+    dtype = {4: "f4", 8: "f8"}[array.dtype.itemsize]
+    return {"dtype": dtype, "bdata": base64.b64encode(little.tobytes()).decode("ascii")}
+
+
+@cache
+def _plotly() -> Markup:
+    from plotly.offline import get_plotlyjs
+
+    return Markup(get_plotlyjs())
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("caps.report"),
+        autoescape=True,  # everything: names of channels and files are the user's
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "figure": sentences.figure,
+        "rarity": sentences.rarity,
+        "effect": sentences.effect,
+        "alarms": sentences.alarms,
+        "carriers": sentences.channels_of,
+    }
+    environment.globals["kinds"] = sentences.KINDS
+    return environment

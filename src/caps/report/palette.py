@@ -1,0 +1,61 @@
+"""The colours of a report, by role: charts name roles, the page or the notebook fills them in."""
+
+from typing import Any
+
+LIGHT = {
+    "--page": "#fbfaf8",
+    "--card": "#ffffff",
+    "--ink": "#1c2330",
+    "--soft": "#5a6475",
+    "--line": "#e3e1db",
+    "--grid": "#eceae5",
+    "--accent": "#24508c",
+    "--series": "#2f5f9e",
+    "--normal": "#c77700",
+    "--score": "#5b4a8a",
+    "--score-fill": "rgba(91, 74, 138, 0.14)",
+    "--event": "#b8323f",
+    "--band": "rgba(200, 52, 66, 0.15)",
+    "--band-edge": "rgba(200, 52, 66, 0.45)",
+    "--training": "rgba(90, 100, 117, 0.08)",
+    "--hover": "#ffffff",
+}
+DARK = {
+    "--page": "#12151b",
+    "--card": "#191d25",
+    "--ink": "#e7e9ee",
+    "--soft": "#a2abba",
+    "--line": "#2c323d",
+    "--grid": "#252b35",
+    "--accent": "#8fb8f2",
+    "--series": "#79a9ea",
+    "--normal": "#eaa64a",
+    "--score": "#b7a6ea",
+    "--score-fill": "rgba(183, 166, 234, 0.16)",
+    "--event": "#f3808a",
+    "--band": "rgba(240, 100, 112, 0.20)",
+    "--band-edge": "rgba(240, 100, 112, 0.55)",
+    "--training": "rgba(162, 171, 186, 0.10)",
+    "--hover": "#20252f",
+}
+
+
+def painted(spec: Any, palette: dict[str, str]) -> Any:
+    """A chart in which every role has become its colour.
+
+    >>> painted({"line": {"color": "--ink", "width": 1}, "name": "--ink"}, LIGHT)
+    {'line': {'color': '#1c2330', 'width': 1}, 'name': '--ink'}
+    """
+    if isinstance(spec, list):
+        return [painted(part, palette) for part in spec]
+    if not isinstance(spec, dict):
+        return spec
+    return {
+        name: palette.get(part, part) if is_colour(name, part) else painted(part, palette)
+        for name, part in spec.items()
+    }
+
+
+def is_colour(name: str, part: object) -> bool:
+    """Whether a chart's property holds a colour: text of users may look like a role."""
+    return name.endswith("color") and isinstance(part, str)
