@@ -14,14 +14,14 @@ from caps.recover.references import LEAST_OBSERVED, References
 
 LENGTHS = (16, 64)  # of the stretches compared: a spike fills the short, a wrong cycle the long
 HOPS = 4  # stretches start at every 1/HOPS of their length
-LIKENESSES = 0.02  # an event and its repeats must be rarer than this share to look odd
+LIKES = 3  # the distance to the third like: an event that came twice before does not hide
 BANK = 2000  # stretches to compare with, at most
 BLOCK = 4096  # stretches compared at a time, which bounds the memory
 FEWEST = 16  # fewer stretches say nothing about each other
 SMALLEST = 0.05  # distance per step, in spreads of the series, below which all is alike
-LEAST_SPREAD = 0.15  # of log distances: what is less than 1.7 times farther than usual is not odd
+LEAST_SPREAD = 0.15  # of log distances: less than 1.35 times farther than usual is not odd
 LIMIT = 0.15  # of the points may be distrusted
-CLEAR = 3.5  # robust standard deviations of log distance beyond which oddness is clear
+CLEAR = 2.0  # robust standard deviations of log distance beyond which a stretch is odd
 
 
 def trim_references(
@@ -94,9 +94,8 @@ def _oddness(stretches: np.ndarray, place: np.ndarray, rng: np.random.Generator)
     bank = np.arange(len(stretches))
     if len(bank) > BANK:
         bank = np.sort(rng.choice(len(bank), BANK, replace=False))
-    likes = max(1, round(LIKENESSES * len(bank)))
     blocks = np.array_split(np.arange(len(stretches)), -(-len(stretches) // BLOCK))
-    distance = np.concatenate([_distance(stretches, place, block, bank, likes) for block in blocks])
+    distance = np.concatenate([_distance(stretches, place, block, bank) for block in blocks])
     size = np.log(np.sqrt(distance / length) + SMALLEST)
     known = np.isfinite(size)
     if not known.any():
@@ -107,12 +106,12 @@ def _oddness(stretches: np.ndarray, place: np.ndarray, rng: np.random.Generator)
 
 
 def _distance(
-    stretches: np.ndarray, place: np.ndarray, block: np.ndarray, bank: np.ndarray, likes: int
+    stretches: np.ndarray, place: np.ndarray, block: np.ndarray, bank: np.ndarray
 ) -> np.ndarray:
-    """Squared distance of the stretches of a block to the `likes`-th nearest apart from them."""
+    """Squared distance of the stretches of a block to the LIKES-th nearest apart from them."""
     these, those = stretches[block], stretches[bank]
     squares = (these**2).sum(axis=1)[:, None] + (those**2).sum(axis=1) - 2 * these @ those.T
     overlap = np.abs(place[block][:, None] - place[bank]) < stretches.shape[1]
     squares[overlap] = np.inf
-    nearest = np.partition(squares, likes - 1, axis=1)[:, likes - 1]
+    nearest = np.partition(squares, LIKES - 1, axis=1)[:, LIKES - 1]
     return np.asarray(np.maximum(nearest, 0.0))

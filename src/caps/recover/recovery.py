@@ -21,6 +21,7 @@ from caps.recover.visibility import visible
 Construction = Literal["caps", "shuffled", "direct", "injection"]
 CONSTRUCTIONS: tuple[Construction, ...] = get_args(Construction)
 Progress = Callable[[int, int], None]
+SOURCE_BLOCK = 768  # the simulator makes this many residuals at the price of one
 
 # Counterparts and supports for the references numbered, drawn from a mode.
 Draw = Callable[[int, np.ndarray, np.random.Generator], tuple[np.ndarray, np.ndarray]]
@@ -66,8 +67,8 @@ def recover_pairs(
             references.windows,
             _turns(len(references), chosen, excluded),
             seed=seed,
-            # Simulated residuals come in blocks, of which small batches would waste most.
-            batch=batch if construction in ("caps", "shuffled") else len(references),
+            # The others cost no memory to speak of, and one draw of a mode is cheaper than several.
+            batch=batch if construction in ("caps", "shuffled") else len(chosen) * len(references),
             progress=progress,
         ),
     )
@@ -222,12 +223,18 @@ def _direct(pretrained: Pretrained, windows: np.ndarray) -> Draw:
             "use weights whose modes are the families",
         )
 
+    pools: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+
     def draw(
         mode: int, rows: np.ndarray, rng: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray]:
-        family, window = pretrained.modes[mode].name, windows.shape[1]
-        residual, support = draw_source_residuals(family, len(rows), rng, window=window)
-        return windows[rows] + residual * support, support
+        if mode not in pools:
+            family, window = pretrained.modes[mode].name, windows.shape[1]
+            count = max(len(rows), SOURCE_BLOCK)
+            pools[mode] = draw_source_residuals(family, count, rng, window=window)
+        residual, support = pools[mode]
+        drawn = rng.choice(len(residual), len(rows), replace=False)
+        return windows[rows] + residual[drawn] * support[drawn], support[drawn]
 
     return draw
 
