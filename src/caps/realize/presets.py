@@ -59,7 +59,7 @@ CPU = Preset(
         steps=3_600, batch=128, learning_rate=2e-3, warmup=200, decay="cosine", ema=0.998
     ),
     expert=Schedule(
-        steps=3_200, batch=128, learning_rate=2e-3, warmup=200, decay="cosine", ema=0.998
+        steps=2_000, batch=128, learning_rate=2e-3, warmup=200, decay="cosine", ema=0.998
     ),
     router=Schedule(steps=3_000, batch=256, decay="cosine"),
     precision="bf16-mixed",
