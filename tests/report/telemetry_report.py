@@ -1,11 +1,11 @@
 """A report on a month of telemetry; score, kinds and counterparts are made by hand."""
 
-from datetime import timedelta
 from itertools import pairwise
 
 import numpy as np
 
 from caps.report import Budget, Channel, EventCard, Panel, Report
+from caps.report.timeline import words
 from caps.simulate.telemetry import STEPS_PER_DAY, Telemetry, month_of_telemetry
 
 THRESHOLD = 0.6
@@ -100,7 +100,7 @@ def event_card(
         if each.start < month.time[end - 1] and month.time[start] < each.end
     ]
     kind = KINDS.get(names[0], "trend") if names else None
-    lasting = timedelta(minutes=10 * (end - start))
+    lasting = np.timedelta64(10 * (end - start), "m")
     return EventCard(
         id=number,
         start=start,
@@ -116,7 +116,7 @@ def event_card(
         size=float(weight.max()),
         contributions=shares,
         reason=f"{carriers[0]} stays {'above' if deviation > 0 else 'below'} its usual value at "
-        f"this time of day for {lasting}, and {carriers[1]} with it.",
+        f"this time of day for {words(lasting)}, and {carriers[1]} with it.",
         panel=Panel(
             first,
             tuple(carriers),

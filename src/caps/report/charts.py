@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from caps.report.content import Channel, EventCard, FloatArray, Panel, Report
 from caps.report.thinning import thin_line
@@ -22,8 +23,15 @@ MOST_LABELS = 40  # numbers above event bands: more would overlap
 MOST_BANDS = 400
 
 CHANNEL_HEIGHT, SCORE_HEIGHT, PANEL_HEIGHT, BETWEEN = 84, 104, 132, 26  # pixels
-TOP, BOTTOM = 44, 34
+TOP, LABELS, BOTTOM = 24, 20, 34  # the overview has labels above its lines
 LINE_WIDTH = 1.3
+DAY = 86_400_000
+TICKS: list[Chart] = [  # the second line is written where it changes
+    {"dtickrange": [None, 1000], "value": "%H:%M:%S.%L\n%b %-d"},
+    {"dtickrange": [1000, 60_000], "value": "%H:%M:%S\n%b %-d"},
+    {"dtickrange": [60_000, DAY], "value": "%H:%M\n%b %-d"},
+    {"dtickrange": [DAY, "M1"], "value": "%b %-d\n%Y"},
+]
 
 
 def shown_channels(report: Report) -> list[Channel]:
@@ -52,8 +60,15 @@ def overview_chart(report: Report, timeline: Timeline) -> Chart:
     score = _line("score", report.scores, len(channels), points, timeline, colour="--score")
     score[0] |= {"fill": "tozeroy", "fillcolor": "--score-fill"}
     stack.name(len(channels), "score")
-    stack.axes[_axis(len(channels))] |= {"range": [0, 1.04], "tickvals": [0, 0.5, 1]}
+    stack.axes[_axis(len(channels))] |= {
+        "range": [0, 1.04],
+        "tickvals": [0, 0.5, 1],
+        "hoverformat": ".3f",
+    }
     layout = stack.layout(timeline, timeline.extent(0, len(report)))
+    layout["height"] += LABELS
+    layout["margin"]["t"] += LABELS
+    layout["xaxis"] |= {"nticks": 12, "title": {"text": shown(timeline.label), "standoff": 4}}
     layout["shapes"] += _backdrop(report, timeline, len(channels))
     layout["annotations"] += _labels(report, timeline)
     return {"data": [*data, *score], "layout": layout}
@@ -137,8 +152,8 @@ class _Stack:
         return {
             "height": self.total + TOP + BOTTOM,
             "margin": {"l": 52, "r": 12, "t": TOP, "b": BOTTOM},
-            "paper_bgcolor": "rgba(0,0,0,0)",
-            "plot_bgcolor": "rgba(0,0,0,0)",
+            "paper_bgcolor": "--card",
+            "plot_bgcolor": "--card",
             "font": {"family": "system-ui, sans-serif", "size": 12, "color": "--soft"},
             "showlegend": False,
             "hovermode": "x unified",
@@ -156,8 +171,10 @@ class _Stack:
                 "range": list(extent),
                 "gridcolor": "--grid",
                 "zeroline": False,
-                "title": {"text": shown(timeline.label), "standoff": 4},
+                "tickangle": 0,
+                "nticks": 7,
                 "automargin": True,
+                "tickformatstops": TICKS,
                 "showspikes": True,
                 "spikemode": "across",
                 "spikethickness": 1,
@@ -254,7 +271,7 @@ def _axis(place: int) -> str:
     return "yaxis" if place == 0 else f"yaxis{place + 1}"
 
 
-def _compact(values: FloatArray) -> FloatArray:
+def _compact(values: FloatArray) -> FloatArray | NDArray[np.float32]:
     """Single precision where nobody could see the difference: it halves the file."""
     known = values[np.isfinite(values)]
     if not known.size:
@@ -262,4 +279,4 @@ def _compact(values: FloatArray) -> FloatArray:
     with np.errstate(over="ignore"):
         single = values.astype(np.float32)
         lost = np.abs(known.astype(np.float32) - known).max()
-    return single if lost <= 1e-5 * np.ptp(known) else values  # type: ignore[return-value]
+    return single if lost <= 1e-5 * np.ptp(known) else values

@@ -1,4 +1,4 @@
-"""From a `Report` to one HTML file: text, tables and charts, with nothing to load from elsewhere."""
+"""From a `Report` to one HTML file that needs nothing else: text, tables and charts."""
 
 import base64
 from dataclasses import dataclass
@@ -91,25 +91,21 @@ class _EventText:
 
 def _facts(report: Report, timeline: Timeline) -> dict[str, str]:
     """The few facts at the top of the page."""
-    last = len(report) - 1
-    rows = f"{len(report):,} rows"
     step = timeline.sampling.step
+    facts = {}
     if timeline.time is not None:
-        rows = f"{timeline.moment(0)} to {timeline.moment(last)} {timeline.clock}".strip()
-    facts = {"Series": rows}
-    if timeline.time is not None:
-        every = "" if step is None else f", one every {duration(step)}"
-        facts["Rows"] = f"{len(report):,}{every}"
-    facts["Channels"] = sentences.listed(channel.name for channel in report.channels)
+        facts["From"] = f"{timeline.moment(0)} {timeline.clock}"
+        facts["To"] = f"{timeline.moment(len(report) - 1)} {timeline.clock}"
+    facts["Rows"] = f"{len(report):,}" + ("" if step is None else f", one every {duration(step)}")
+    facts["Channels"] = sentences.listed([channel.name for channel in report.channels])
     if 0 < report.training_end < len(report):
         facts["Trained on"] = f"the first {timeline.lasting(0, report.training_end)}"
+    above = f"score above {sentences.figure(report.threshold)}"
     current = next((each for each in report.budgets if each.name == report.budget), None)
-    facts["Alarms above"] = f"score {sentences.figure(report.threshold)}"
-    if current is not None:
-        facts["Alarm budget"] = (
-            f"{current.name}; normal data would raise about {sentences.alarms(current.expected)}"
-        )
-    return facts
+    if current is None:
+        return facts | {"Alarm": above}
+    expected = sentences.alarms(current.expected)
+    return facts | {"Alarm budget": f"{current.name}: {above}, about {expected} false alarms here"}
 
 
 def _charts(report: Report, detailed: list[EventCard], timeline: Timeline) -> dict[str, Any]:
@@ -168,7 +164,7 @@ def _environment() -> Environment:
         "rarity": sentences.rarity,
         "effect": sentences.effect,
         "alarms": sentences.alarms,
-        "carriers": sentences.channels_of,
+        "carriers": sentences.carriers,
     }
     environment.globals["kinds"] = sentences.KINDS
     return environment

@@ -1,6 +1,6 @@
 """The words of a report: the summary, and how figures are written."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -33,15 +33,11 @@ def summary(report: Report, timeline: Timeline) -> str:
 
 def _which(event: EventCard, timeline: Timeline, events: int) -> str:
     subject = "it" if events == 1 else f"the strongest (number {event.id})"
-    where = f" in {event.channels[0][0]}" if event.channels else ""
-    what = f"is a {event.kind} anomaly{where}" if event.kind else f"lies{where}"
-    what = what if event.kind or where else "lasts"
-    began = timeline.moment(event.start)
-    clock = f" {timeline.clock}" if timeline.clock else ""
+    where = f" in {carriers(event, most=1)}" if event.channels else ""
+    aside = f", a {event.kind} anomaly{where}," if event.kind else where
+    began = f"{timeline.moment(event.start)} {timeline.clock}".strip()
     lasting = timeline.lasting(event.start, event.end)
-    if what == "lasts":
-        return f"{subject} starts at {began}{clock} and lasts {lasting}"
-    return f"{subject} {what}, from {began}{clock} for {lasting}"
+    return f"{subject}{aside} began at {began} and lasted {lasting}"
 
 
 def _highest(report: Report, timeline: Timeline, first: int) -> str:
@@ -58,13 +54,15 @@ def _highest(report: Report, timeline: Timeline, first: int) -> str:
 def rarity(p_value: float | None) -> str:
     """How often a normal row scores as high.
 
-    >>> rarity(0.00031), rarity(0.2), rarity(0.0), rarity(None)
-    ('1 in 3,200 rows', '1 in 5 rows', 'less than 1 in a million rows', 'unknown')
+    >>> rarity(0.00031), rarity(0.24), rarity(0.0), rarity(None)
+    ('1 in 3,200 rows', '24 % of rows', 'under 1 in a million rows', 'unknown')
     """
     if p_value is None or np.isnan(p_value):
         return "unknown"
     if p_value < 1e-6:
-        return "less than 1 in a million rows"
+        return "under 1 in a million rows"
+    if p_value >= 0.1:
+        return f"{100 * p_value:.0f} % of rows"
     return f"1 in {int(float(f'{1 / p_value:.2g}')):,} rows"
 
 
@@ -96,16 +94,14 @@ def alarms(expected: float) -> str:
     return f"{expected:.0f}" if expected >= 9.95 else f"{expected:.2g}"
 
 
-def channels_of(event: EventCard, most: int = 2) -> str:
-    """The channels that carry an event, the first few by name."""
-    names = [name for name, _ in event.channels]
-    rest = len(names) - most
-    return ", ".join(names[:most]) + (f" and {rest} more" if rest > 0 else "")
+def carriers(event: EventCard, most: int = 3) -> str:
+    """The channels that carry an event: those with at least a third of the largest share."""
+    channels = event.channels
+    return listed([name for name, share in channels if 3 * share >= channels[0][1]], most)
 
 
-def listed(names: Iterable[str], most: int = 8) -> str:
+def listed(names: Sequence[str], most: int = 8) -> str:
     """Names in a row, the rest counted."""
-    names = list(names)
     rest = len(names) - most
     return ", ".join(names[:most]) + (f" and {rest} more" if rest > 0 else "")
 

@@ -1,6 +1,7 @@
 """Where rows lie on the horizontal axis, and how moments and stretches are written."""
 
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +11,7 @@ from caps.series.sampling import Sampling, sampling_of
 
 Rows = NDArray[np.intp]
 
-_UNITS = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
+_UNITS = ((" day", 86_400), (" h", 3_600), (" min", 60), (" s", 1))
 FINEST_DATES = np.timedelta64(1, "ms")  # charts of dates cannot tell finer steps apart
 
 
@@ -44,8 +45,8 @@ class Timeline:
         """Where the rows lie on the axis."""
         if self.time is None:
             return rows.astype(np.float64)
-        origin, unit = ("1970-01-01", "ms") if self.dated else (self.time[0], "s")
-        return np.asarray((self.time[rows] - np.datetime64(origin)) / np.timedelta64(1, unit))
+        origin = np.datetime64(0, "ns") if self.dated else self.time[0]
+        return np.asarray((self.time[rows] - origin) / self._unit)
 
     def extent(self, start: int, end: int) -> tuple[float, float]:
         """Left and right edge of a stretch: half a step before its first and after its last row."""
@@ -79,8 +80,11 @@ class Timeline:
     def _step(self) -> float:
         if self.time is None or self.sampling.step is None:
             return 1.0
-        unit = np.timedelta64(1, "ms" if self.dated else "s")
-        return float(self.sampling.step / unit)
+        return float(self.sampling.step / self._unit)
+
+    @property
+    def _unit(self) -> np.timedelta64:
+        return np.timedelta64(1, "ms") if self.dated else np.timedelta64(1, "s")
 
     @cached_property
     def _precision(self) -> str:
@@ -98,14 +102,14 @@ class Timeline:
 def words(span: np.timedelta64) -> str:
     """A duration in its two largest units.
 
-    >>> words(np.timedelta64(500, "m")), words(np.timedelta64(18, "D")), words(np.timedelta64(5, "ms"))
-    ('8 h 20 min', '18 d', '0.005 s')
+    >>> [words(np.timedelta64(minutes, "m")) for minutes in (500, 26000, 2640)]
+    ['8 h 20 min', '18 days 1 h', '1 day 20 h']
     """
     seconds = float(span / np.timedelta64(1, "s"))
     if seconds < 60:
         return f"{seconds:.3g} s"
-    for (unit, size), (smaller, part) in zip(_UNITS, _UNITS[1:], strict=False):
-        if seconds >= size:
-            whole, rest = divmod(round(seconds / part), size // part)
-            return f"{whole} {unit}" + (f" {rest} {smaller}" if rest else "")
-    raise AssertionError("every duration from a minute on has a unit")
+    units = pairwise(_UNITS)
+    (unit, size), (smaller, part) = next(pair for pair in units if seconds >= pair[0][1])
+    whole, rest = divmod(round(seconds / part), size // part)
+    plural = "s" if unit == " day" and whole > 1 else ""
+    return f"{whole}{unit}{plural}" + (f" {rest}{smaller}" if rest else "")

@@ -3,8 +3,7 @@
   const report = JSON.parse(document.getElementById("report-data").textContent);
   const overview = document.getElementById("overview-chart");
   const touch = matchMedia("(pointer: coarse)").matches;
-  const config = { responsive: true, displaylogo: false, doubleClick: "reset",
-    modeBarButtonsToRemove: ["select2d", "lasso2d", "zoomIn2d", "zoomOut2d", "autoScale2d"] };
+  const config = { responsive: true, displayModeBar: false, showTips: false, doubleClick: "reset" };
 
   // Plotly reads numbers on a date axis in the reader's own time zone; text it takes as it stands.
   const moment = (position) =>
@@ -68,17 +67,16 @@
     const margin = Math.max(2 * (right - left), (whole[1] - whole[0]) / 60);
     return [left - margin, right + margin];
   };
+  const centre = ([left, right]) => (left + right) / 2;
   let visited = null;
-  const visit = (step) => {
-    const middle = visited ?? (view()[0] + view()[1]) / 2;
-    const later = spans.filter((span) => (span[0] + span[1]) / 2 > middle);
-    const earlier = spans.filter((span) => (span[0] + span[1]) / 2 < middle);
-    const first = visited === null ? spans : later;
-    const last = visited === null ? spans : earlier;
-    const span = step > 0 ? first[0] ?? spans[0] : last.at(-1) ?? spans.at(-1);
-    visited = (span[0] + span[1]) / 2;
+  const visit = (span) => {
+    visited = centre(span);
     return show(around(span));
   };
+  const visitNext = () => visit(
+    spans.find((span) => visited === null || centre(span) > visited) ?? spans[0]);
+  const visitPrevious = () => visit(
+    spans.findLast((span) => visited === null || centre(span) < visited) ?? spans.at(-1));
   const scaled = (factor, shift) => {
     const [left, right] = view();
     const middle = (left + right) / 2 + shift * (right - left);
@@ -91,17 +89,13 @@
     out: () => scaled(2, 0),
     earlier: () => scaled(1, -0.5),
     later: () => scaled(1, 0.5),
-    previous: () => visit(-1),
-    next: () => visit(1),
+    previous: visitPrevious,
+    next: visitNext,
   };
   for (const button of document.querySelectorAll("[data-view]"))
     button.addEventListener("click", views[button.dataset.view]);
   for (const link of document.querySelectorAll("[data-event]"))
-    link.addEventListener("click", () => {
-      const span = report.events[link.dataset.event];
-      visited = (span[0] + span[1]) / 2;
-      show(around(span));
-    });
+    link.addEventListener("click", () => visit(report.events[link.dataset.event]));
 
   const slider = document.getElementById("budget");
   const inForce = report.charts.overview.layout.shapes.filter((shape) => shape.name === "event");
