@@ -1,5 +1,7 @@
 """The networks see the whole window, keep to their views and leave Python as one graph."""
 
+import json
+
 import numpy as np
 import pytest
 import torch
@@ -26,25 +28,12 @@ def test_there_is_one_logit_for_every_point(name: str) -> None:
     assert built(CONFIGS[name])(windows(3)).shape == (3, 256)
 
 
-@pytest.mark.parametrize("name", CONFIGS)
-@pytest.mark.parametrize("place", [0, 255])
-def test_the_logit_at_either_end_depends_on_the_whole_window(name: str, place: int) -> None:
-    x = windows(1).requires_grad_()
-    built(CONFIGS[name])(x)[0, place].backward()
-    assert x.grad is not None
-    # The view spreads a little of everything everywhere; without it a path must lie through the
-    # network itself.
-    assert (x.grad[0].abs() > 0).all()
-
-
 @pytest.mark.parametrize("name", ["tcn", "paper"])
 def test_the_convolutions_alone_reach_from_end_to_end(name: str) -> None:
     network = built(CONFIGS[name]).members[0]
-    for module in network.modules():
-        if isinstance(module, torch.nn.GroupNorm):  # means over time would hide a short reach
-            module.forward = lambda x: x  # type: ignore[method-assign]
     places = 256 // network.patch
     x = torch.randn(1, network.stem.in_channels, places, requires_grad=True)
+    # Past the view, whose mean and spread would carry something of every point anyway.
     network.head(network.blocks(network.stem(x)))[0, :, 0].sum().backward()
     assert x.grad is not None
     assert (x.grad[0, :, -1] != 0).any()
@@ -99,8 +88,6 @@ def test_the_detector_is_the_mean_of_its_members() -> None:
 
 @pytest.mark.parametrize("name", CONFIGS)
 def test_a_configuration_survives_json(name: str) -> None:
-    import json
-
     written = json.dumps(CONFIGS[name].to_dict())
     assert DetectorConfig.from_dict(json.loads(written)) == CONFIGS[name]
 

@@ -37,20 +37,21 @@ class WindowView(nn.Module):
 
 
 class DilatedBlock(nn.Module):
-    """Two dilated convolutions on a residual trunk."""
+    """Two dilated convolutions on a residual trunk that is never normalised."""
 
     def __init__(self, width: int, *, kernel: int, dilation: int, dropout: float) -> None:
         super().__init__()
         reach = dilation * (kernel // 2)
-        self.norm = nn.GroupNorm(8, width)
         self.first = nn.Conv1d(width, width, kernel, dilation=dilation, padding=reach)
+        # By statistics of the training pairs: those of the window itself would let an anomaly
+        # change the scores far from it.
+        self.norm = nn.BatchNorm1d(width)
         self.second = nn.Conv1d(width, width, kernel, dilation=dilation, padding=reach)
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, x: Tensor) -> Tensor:  # (batch, width, place) -> same
-        branch = self.first(nn.functional.relu(self.norm(x)))
-        branch = self.dropout(self.second(nn.functional.relu(branch)))
-        return torch.add(x, branch)
+        branch = self.second(nn.functional.relu(self.norm(self.first(x))))
+        return torch.add(x, self.dropout(branch))
 
 
 class TcnDetector(nn.Module):

@@ -16,8 +16,9 @@ from caps.series import Reassembly, chunked_windows, pad_short
 
 FloatArray = NDArray[np.float64]
 
-BATCH = 128  # windows at once: their activations fit the processor's cache
-CHUNK = 2**15  # rows at once: what is held of windows does not grow with the series
+BATCH = 64  # windows at once through the network: their activations fit the processor's cache
+GROUP = 1024  # windows at once into the reassembly
+CHUNK = 2**16  # rows at once: what is held of windows does not grow with the series
 # A window that saw less than half of its rows counts only where no better window does.
 SPARSE_WEIGHT = 1e-6
 
@@ -51,7 +52,7 @@ def score_chunks(detector: Detector, chunks: Iterable[FloatArray]) -> Iterator[F
     weighted, weight = Reassembly(size, "hann"), Reassembly(size, "hann")
     observed = _Mask()
     for windows in chunked_windows(observed.watch(chunks), size, stride):
-        for starts, batch in windows.batches(BATCH):
+        for starts, batch in windows.batches(GROUP):
             trust = _trust(batch)
             logits = window_logits(detector, batch)
             flat = np.broadcast_to(trust[:, None], logits.shape)
@@ -64,8 +65,11 @@ def score_chunks(detector: Detector, chunks: Iterable[FloatArray]) -> Iterator[F
 @torch.inference_mode()
 def window_logits(detector: Detector, windows: FloatArray) -> FloatArray:
     """Logits (window, time) of windows with gaps, which are bridged for the network."""
-    bridged = bridge_gaps(np.clip(windows, -LARGEST, LARGEST)).astype(np.float32)
-    logits: FloatArray = detector(torch.from_numpy(bridged)).double().numpy()
+    logits = np.empty(windows.shape)
+    for first in range(0, len(windows), BATCH):
+        batch = np.clip(windows[first : first + BATCH], -LARGEST, LARGEST)
+        bridged = torch.from_numpy(bridge_gaps(batch).astype(np.float32))
+        logits[first : first + BATCH] = detector(bridged).numpy()
     return logits
 
 
@@ -95,13 +99,11 @@ def _causal_logits(detector: Detector, values: FloatArray) -> FloatArray:
     size = detector.config.window
     logits = np.empty(len(values))
     first = [pad_short(values[: row + 1], size) for row in range(min(size - 1, len(values)))]
-    for start in range(0, len(first), BATCH):
-        batch = np.stack(first[start : start + BATCH])
-        logits[start : start + len(batch)] = window_logits(detector, batch)[:, -1]
+    logits[: len(first)] = window_logits(detector, np.stack(first))[:, -1]
     if len(values) >= size:
         view = np.lib.stride_tricks.sliding_window_view(values, size)
-        for start in range(0, len(view), BATCH):
-            batch = view[start : start + BATCH]
+        for start in range(0, len(view), GROUP):
+            batch = view[start : start + GROUP]
             rows = slice(start + size - 1, start + size - 1 + len(batch))
             logits[rows] = window_logits(detector, batch)[:, -1]
     return np.where(np.isfinite(values), logits, np.nan)

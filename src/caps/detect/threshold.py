@@ -21,10 +21,10 @@ from caps.errors import ArtifactError, InputError
 FloatArray = NDArray[np.float64]
 
 LEVELS = 200  # at which rates are counted
-TAIL_EVENTS = 30  # wanted above `tail`: enough for a fit, few enough to be a tail
-FEWEST_EVENTS = 5  # below, a fit says nothing and the spread of the scores stands in
-SHRINKAGE = 30  # events that weigh as much as the belief that the tail is exponential
-STEEPEST, HEAVIEST = -0.25, 0.25  # bounds of the tail's shape
+FEW_PEAKS, MANY_PEAKS = 10, 30  # above `tail`: enough for a fit, few enough to be a tail
+FEWEST_PEAKS = 5  # below, a fit says nothing and the spread of the scores stands in
+SHRINKAGE = 30  # peaks that weigh as much as the belief that the tail is exponential
+STEEPEST, HEAVIEST = -0.25, 0.25  # bounds of the shape fitted
 FEWEST_ROWS = 32
 LARGEST_LOGIT = 40.0  # its sigmoid is exactly 1 in float64
 SECONDS = {
@@ -206,7 +206,7 @@ def calibrate(
     counts = np.array([_count(levels, level, rules) for level in grid])
     # A budget must hold at every higher threshold too.
     worst = np.maximum.accumulate(counts[::-1])[::-1]
-    wanted = min(TAIL_EVENTS, max(FEWEST_EVENTS, int(worst[0]) // 3))
+    wanted = min(MANY_PEAKS, max(FEW_PEAKS, int(worst[0]) // 3))
     last = int(np.flatnonzero(worst >= min(wanted, worst[0]))[-1])
     peaks = _peaks(levels, float(grid[last]), rules)
     scale, shape = _fit_tail(peaks - grid[last], float(seen.std()))
@@ -270,16 +270,18 @@ def _peaks(blocks: list[FloatArray], level: float, rules: EventRules) -> FloatAr
 
 
 def _fit_tail(excess: FloatArray, spread: float) -> tuple[float, float]:
-    """Scale and shape of the generalised Pareto distribution, by its first two L-moments.
+    """Scale and shape of the generalised Pareto distribution of the peaks to come.
 
-    The shape of few peaks is noise, so it is pulled towards 0, the exponential tail.
+    Fitted by the first two L-moments. The shape of few peaks is noise, so it is pulled towards 0,
+    the exponential tail. That the scale is uncertain too makes future peaks heavier-tailed than
+    the fit: with an exponential tail, `count` peaks predict exactly a shape of 1 / count.
     """
     count = len(excess)
-    if count < FEWEST_EVENTS or excess.mean() <= 0:
+    if count < FEWEST_PEAKS or excess.mean() <= 0:
         return max(spread, 1e-3), 0.0
     ordered = np.sort(excess)
     mean = float(ordered.mean())
     second = float((np.arange(count) * ordered).sum() * 2 / (count * (count - 1)) - mean)
     shape = 2 - mean / second if second > 0 else 0.0
     shape = float(np.clip(shape * count / (count + SHRINKAGE), STEEPEST, HEAVIEST))
-    return mean * (1 - shape), shape
+    return mean * (1 - shape), shape + 1 / count
