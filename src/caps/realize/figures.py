@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -38,11 +38,12 @@ class Panel:
 
 @dataclass(frozen=True, slots=True)
 class PanelGrid:
-    """Rows of panels with their labels; a row shares its vertical axis."""
+    """Rows of panels with their labels."""
 
     panels: Sequence[Sequence[Panel]]
     rows: Sequence[str]
     columns: Sequence[str]
+    one_scale: bool  # a row shares its vertical axis, so that sizes can be compared along it
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,7 @@ def draw_losses(stages: Mapping[str, Mapping[str, Sequence[float]]]) -> "Figure"
     """Loss curves of every stage: the values in the manifest faint, their running mean on top."""
     columns = min(3, len(stages))
     rows = math.ceil(len(stages) / columns)
-    figure = _figure(3.9 * columns, 2.7 * rows)
+    figure = _figure(3.9 * columns, 3.1 * rows)
     axes = list(figure.subplots(rows, columns, squeeze=False).flat)
     for axis, (name, curves) in zip(axes, stages.items(), strict=False):
         _loss_panel(axis, curves)
@@ -84,7 +85,7 @@ def draw_losses(stages: Mapping[str, Mapping[str, Sequence[float]]]) -> "Figure"
 def draw_clouds(clouds: Sequence[Cloud]) -> "Figure":
     """Projections side by side."""
     legend_rows = max(math.ceil(len(cloud.names) / LEGEND_COLUMNS) for cloud in clouds)
-    figure = _figure(4.6 * len(clouds), 4.6 + 0.25 * legend_rows)
+    figure = _figure(4.8 * len(clouds), 4.8 + 0.25 * legend_rows)
     for axis, cloud in zip(figure.subplots(1, len(clouds), squeeze=False)[0], clouds, strict=True):
         # One scatter in the order given: the classes are mixed, so none hides the others.
         colours = np.asarray(cloud.colours)[cloud.label]
@@ -92,7 +93,6 @@ def draw_clouds(clouds: Sequence[Cloud]) -> "Figure":
         for name, colour in zip(cloud.names, cloud.colours, strict=True):
             axis.scatter([], [], c=colour, s=28, lw=0, label=name)
         _tidy(axis, ticks=False)
-        axis.set_box_aspect(1)
         axis.set_title(cloud.title, loc="left", fontsize=10, weight="bold")
         axis.legend(
             loc="upper center",
@@ -134,7 +134,8 @@ def draw_confusion(confusion: np.ndarray, names: Sequence[str]) -> "Figure":
 def draw_panels(grid: PanelGrid, *, width: float = 3.3, height: float = 1.75) -> "Figure":
     """A grid of references with their counterparts, supports shaded."""
     figure = _figure(width * len(grid.columns) + 1.1, height * len(grid.rows) + 0.9)
-    axes = figure.subplots(len(grid.rows), len(grid.columns), squeeze=False, sharey="row")
+    sharey: Literal["row", "none"] = "row" if grid.one_scale else "none"
+    axes = figure.subplots(len(grid.rows), len(grid.columns), squeeze=False, sharey=sharey)
     for line, panels, label in zip(axes, grid.panels, grid.rows, strict=True):
         for axis, panel in zip(line, panels, strict=True):
             _panel(axis, panel)
@@ -194,7 +195,7 @@ def _loss_panel(axis: "Axes", curves: Mapping[str, Sequence[float]]) -> None:
     axis.xaxis.set_major_formatter("{x:,.0f}")
     _tidy(axis)
     axis.set_xlabel("step", fontsize=8)
-    axis.legend(fontsize=7.5, loc="best", framealpha=0.85, edgecolor="none")
+    axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.17), ncols=3, frameon=False, fontsize=8)
 
 
 def _running_mean(values: np.ndarray) -> np.ndarray:

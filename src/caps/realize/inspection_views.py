@@ -110,16 +110,17 @@ def project(codes: np.ndarray, *, seed: int) -> np.ndarray:
 def originals(pairs: PairBatch) -> list[int]:
     """One clear pair of every family, on different generators: the first that fits best.
 
-    Clear: one event that does not touch the window's edges and is neither short nor most of the
-    window (unless it is a point), a residual above its family's median, and a season with two
-    cycles in the window.
+    Clear: one event that does not touch the window's edges and is neither too short to be seen nor
+    most of the window, a residual above its family's median, and a season with two cycles in the
+    window.
     """
     support = pairs.support
     share = support.mean(axis=1)
+    shortest = np.where(pairs.family == FAMILIES.index("point"), 0.01, 0.12)
     clear = (
         (pairs.parameter("events") == 1).astype(int)
         + ~(support[:, 0] | support[:, -1])
-        + ((pairs.family == FAMILIES.index("point")) | ((share > 0.12) & (share < 0.5)))
+        + ((share > shortest) & (share < 0.5))
         + (np.nan_to_num(pairs.period, nan=np.inf) <= support.shape[1] / 2)
     )
     size = np.sqrt((pairs.residual**2).sum(1) / np.maximum(support.sum(1), 1))
@@ -201,7 +202,7 @@ def expert_samples(seen: View, k: int, *, seed: int) -> PanelGrid | None:
         for operation, generator in zip(pairs.operation, pairs.generator, strict=True)
     ]
     titles = ["simulated pair", "expert, the pair's code", "expert, prior (1)", "expert, prior (2)"]
-    return PanelGrid(panels, labels, titles)
+    return PanelGrid(panels, labels, titles, one_scale=True)
 
 
 def counterparts(
@@ -264,4 +265,5 @@ def _recombination_grid(
         mode = seen.names[seen.mode[row]]
         by = "" if mode == family else f", {mode}"
         titles.append(f"{family} code{by}\n({OPERATIONS[pairs.operation[row]]})")
-    return PanelGrid(panels, rows, titles)
+    # A spike would flatten the other columns of its row.
+    return PanelGrid(panels, rows, titles, one_scale=False)
