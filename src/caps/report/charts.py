@@ -22,14 +22,15 @@ PANEL_CHANNELS = 3
 MOST_LABELS = 40  # numbers above event bands: more would overlap
 MOST_BANDS = 400
 
-CHANNEL_HEIGHT, SCORE_HEIGHT, PANEL_HEIGHT, BETWEEN = 84, 104, 132, 26  # pixels
+# Pixels; a few channels share a height that many would need anyway.
+CHANNELS_HEIGHT, CHANNEL_HEIGHT, SCORE_HEIGHT, PANEL_HEIGHT, BETWEEN = 240, 84, 104, 132, 26
 TOP, LABELS, BOTTOM = 24, 20, 34  # the overview has labels above its lines
 LINE_WIDTH = 1.3
 DAY = 86_400_000
 TICKS: list[Chart] = [  # the second line is written where it changes
     {"dtickrange": [None, 1000], "value": "%H:%M:%S.%L\n%b %-d"},
     {"dtickrange": [1000, 60_000], "value": "%H:%M:%S\n%b %-d"},
-    {"dtickrange": [60_000, DAY], "value": "%H:%M\n%b %-d"},
+    {"dtickrange": [60_000, DAY - 1], "value": "%H:%M\n%b %-d"},
     {"dtickrange": [DAY, "M1"], "value": "%b %-d\n%Y"},
 ]
 
@@ -52,7 +53,8 @@ def overview_chart(report: Report, timeline: Timeline) -> Chart:
     channels = shown_channels(report)
     share = OVERVIEW_POINTS // (len(channels) + 1)
     points = min(MOST_POINTS, max(FEWEST_POINTS, share))
-    stack = _Stack([CHANNEL_HEIGHT] * len(channels) + [SCORE_HEIGHT])
+    height = max(CHANNEL_HEIGHT, CHANNELS_HEIGHT // len(channels))
+    stack = _Stack([height] * len(channels) + [SCORE_HEIGHT])
     data: list[Chart] = []
     for place, channel in enumerate(channels):
         data += _line(channel.name, channel.values, place, points, timeline)
@@ -63,6 +65,7 @@ def overview_chart(report: Report, timeline: Timeline) -> Chart:
     stack.axes[_axis(len(channels))] |= {
         "range": [0, 1.04],
         "tickvals": [0, 0.5, 1],
+        "ticktext": ["0", "0.5", "1"],
         "hoverformat": ".3f",
     }
     layout = stack.layout(timeline, timeline.extent(0, len(report)))

@@ -105,7 +105,9 @@ def _facts(report: Report, timeline: Timeline) -> dict[str, str]:
     if current is None:
         return facts | {"Alarm": above}
     expected = sentences.alarms(current.expected)
-    return facts | {"Alarm budget": f"{current.name}: {above}, about {expected} false alarms here"}
+    return facts | {
+        "Alarm budget": f"{current.name}: {above}, about {expected} false alarms expected"
+    }
 
 
 def _charts(report: Report, detailed: list[EventCard], timeline: Timeline) -> dict[str, Any]:

@@ -1,0 +1,110 @@
+"""Lines keep spikes and show gaps, however many rows they stand for."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from caps.report import Channel, Report
+from caps.report.thinning import Line, thin_line
+from caps.report.timeline import Timeline
+
+
+def line_of(values: np.ndarray, points: int = 100, time: np.ndarray | None = None) -> Line:
+    report = Report("x", (Channel("x", values),), np.zeros(len(values)), 0.5, time=time)
+    return thin_line(values, points, Timeline(report))
+
+
+def strokes(line: Line) -> list[list[int]]:
+    """The rows of each stroke of the pen."""
+    found: list[list[int]] = [[]]
+    for row, value in zip(line.rows.tolist(), line.values, strict=True):
+        if np.isnan(value):
+            found.append([])
+        else:
+            found[-1].append(row)
+    return [stroke for stroke in found if stroke]
+
+
+def test_a_spike_of_one_row_in_a_million_stays() -> None:
+    values = np.random.default_rng(0).normal(size=1_000_000)
+    values[[123_456, 765_432]] = 40, -40
+    line = line_of(values, points=2_000)
+    assert len(line.rows) <= 2_000
+    assert {123_456, 765_432} <= set(line.rows.tolist())
+
+
+def test_a_spike_between_scattered_missing_values_stays_on_a_stroke() -> None:
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=200_000)
+    values[rng.random(len(values)) < 0.3] = np.nan
+    values[[99_999, 100_001]] = np.nan
+    values[100_000] = 40
+    assert any(100_000 in stroke and len(stroke) > 1 for stroke in strokes(line_of(values, 1000)))
+
+
+def test_a_missing_value_lifts_the_pen() -> None:
+    values = np.arange(8.0)
+    values[[2, 5, 6]] = np.nan
+    line = line_of(values)
+    assert strokes(line) == [[0, 1], [3, 4], [7]]
+    assert line.rows[line.lonely].tolist() == [7]
+
+
+def test_infinite_values_are_not_drawn() -> None:
+    assert strokes(line_of(np.array([1.0, np.inf, 2.0, 3.0]))) == [[0], [2, 3]]
+
+
+def test_rows_that_were_left_out_lift_the_pen() -> None:
+    minutes = np.array([0, 1, 2, 7, 8]).astype("datetime64[m]")
+    assert strokes(line_of(np.ones(5), time=minutes)) == [[0, 1, 2], [3, 4]]
+
+
+def test_long_gaps_show_in_a_thinned_line_with_their_exact_edges() -> None:
+    values = np.sin(np.arange(100_000) / 50)
+    values[40_000:60_000] = np.nan
+    seconds = np.arange(100_000)
+    seconds[80_000:] += 5_000
+    first, second, third = strokes(line_of(values, 500, seconds.astype("datetime64[s]")))
+    assert (first[-1], second[0], second[-1], third[0]) == (39_999, 60_000, 79_999, 80_000)
+
+
+def test_a_series_that_was_never_observed_has_no_stroke() -> None:
+    assert strokes(line_of(np.full(1000, np.nan))) == []
+
+
+def test_a_part_of_the_series_keeps_its_row_numbers() -> None:
+    values = np.arange(50.0)
+    report = Report("x", (Channel("x", values),), np.zeros(50), 0.5)
+    line = thin_line(values[20:30], 100, Timeline(report), start=20)
+    assert line.rows.tolist() == list(range(20, 30))
+
+
+measured = st.one_of(st.floats(-1e6, 1e6), st.just(np.nan))
+
+
+@settings(deadline=None, max_examples=60)
+@given(arrays(np.float64, st.integers(1, 400), elements=measured), st.sampled_from([10, 64, 1000]))
+def test_every_line_tells_the_truth(values: np.ndarray, points: int) -> None:
+    line = line_of(values, points)
+    drawn = ~np.isnan(line.values)
+    np.testing.assert_array_equal(line.values[drawn], values[line.rows[drawn]])
+    assert (np.diff(line.rows) >= 0).all()
+    known = values[~np.isnan(values)]
+    if known.size:
+        assert known.min() == line.values[drawn].min()
+        assert known.max() == line.values[drawn].max()
+    if len(values) <= points:
+        whole = [row for stroke in strokes(line) for row in stroke]
+        assert whole == np.flatnonzero(~np.isnan(values)).tolist()
+        assert all(np.diff(stroke).max(initial=1) == 1 for stroke in strokes(line))
+
+
+@pytest.mark.parametrize("points", [1000, 2000])
+def test_the_number_of_points_is_bounded_whatever_is_missing(points: int) -> None:
+    rng = np.random.default_rng(0)
+    for share in (0.01, 0.5, 0.99):
+        values = rng.normal(size=100_000)
+        values[rng.random(len(values)) < share] = np.nan
+        assert len(line_of(values, points).rows) <= 3 * points
