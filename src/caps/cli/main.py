@@ -26,6 +26,26 @@ class Command:
 # In the order of `caps --help`.
 COMMANDS = (
     Command(
+        "detect",
+        "Find the anomalies of a series and write a report.",
+        "caps detect metrics.csv --train 2024-03-15 --alarms 1/day --out found/",
+    ),
+    Command(
+        "fit",
+        "Learn from a file and save the model.",
+        "caps fit metrics.csv --train 0.5 --out model/",
+    ),
+    Command(
+        "score",
+        "Score every row of a file by a saved model.",
+        "caps score model/ metrics.csv --out scores.csv",
+    ),
+    Command(
+        "events",
+        "List the events of a file by a saved model, each with its reason.",
+        "caps events model/ metrics.csv --alarms 1/week",
+    ),
+    Command(
         "demo",
         "Run on a simulated month of telemetry; needs no files.",
         "caps demo --out caps-demo",

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from caps.detect.counterpart import MARGIN, deviation, normal_counterpart
 from caps.detect.events import Direction, Event, EventRules, find_events
 from caps.detect.fitted import Fitted, Scores
-from caps.detect.threshold import alarm_rate
 from caps.errors import InputError
 from caps.series import Series
 
@@ -19,6 +18,8 @@ KindOf = Callable[[FloatArray, int, int], dict[str, float] | None]
 
 # Of the router on unseen simulated events: kinds known less well are not shown.
 LEAST_KIND_ACCURACY = 0.75
+MOST_VIEWS = 3  # channels shown of an event
+NOTABLE = 0.2  # share of the evidence from which on a channel is named
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,14 +37,24 @@ class ChannelView:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Explanation:
-    """Why an event is one: the channels that carry it, most important first, and its kind."""
+    """Why an event is one: its kind, and a look at the channels that carry most of it."""
 
     number: int
-    event: Event
-    channels: tuple[ChannelView, ...]
+    event: Event  # in rows of the input, with the direction and size of the leading channel
+    contributions: dict[str, float]  # of every channel, the largest first, sum 1
+    channels: tuple[ChannelView, ...]  # the largest contributions, at most MOST_VIEWS
     kind: str | None
     kind_scores: dict[str, float]  # empty where the kind is not known well enough
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Alarms:
+    """What an alarm budget gives on a series."""
+
+    threshold: float
+    expected: float  # false alarms, if all rows were normal
+    spans: tuple[tuple[int, int], ...]  # rows of the events found, the end exclusive
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -103,24 +114,28 @@ class Analysis:
         share = self.scores.of_event(event.start, event.end)
         return dict(zip(self.fitted.names, share.tolist(), strict=True))
 
-    def alarms(self, budget: str | float) -> dict[str, float]:
-        """What another budget would give: threshold, alarms to expect, events found."""
+    def alarms(self, budget: str | float) -> Alarms:
+        """What another budget would give."""
         calibration = self.fitted.calibration
-        alarm_rate(budget, self.fitted.step)
         threshold = calibration.threshold(budget, self.fitted.step)
         observed = int(np.isfinite(self.scores.score).sum())
-        return {
-            "threshold": threshold,
-            "expected": calibration.expected_alarms(threshold, observed),
-            "events": len(self._find(threshold)),
-        }
+        found = [self._on_rows(event) for event in self._find(threshold)]
+        return Alarms(
+            threshold,
+            calibration.expected_alarms(threshold, observed),
+            tuple((event.start, event.end) for event in found),
+        )
 
     def explain(self, number: int) -> Explanation:
         """Explain event `number`, counted from 1."""
         event = self._span(number)
         share = self.scores.of_event(event.start, event.end)
         order = np.argsort(-share, kind="stable")
-        views = tuple(self._view(int(place), event, float(share[place])) for place in order)
+        names = self.fitted.names
+        contributions = {names[place]: float(share[place]) for place in order}
+        views = tuple(
+            self._view(int(place), event, float(share[place])) for place in order[:MOST_VIEWS]
+        )
         kinds = None
         if self.kind_of is not None:
             kinds = self.kind_of(self.scaled[:, order[0]], event.start, event.end)
@@ -128,7 +143,8 @@ class Analysis:
         kind = next(iter(kinds), None)
         lead = views[0]
         told = replace(self._on_rows(event), direction=lead.direction, size=lead.size)
-        return Explanation(number, told, views, kind, kinds, _reason(told, views, kind))
+        reason = _reason(told, contributions, kind)
+        return Explanation(number, told, contributions, views, kind, kinds, reason)
 
     def explanations(self) -> list[Explanation]:
         """Explanations of all events."""
@@ -185,17 +201,13 @@ def effect(away: FloatArray) -> tuple[Direction | None, float | None]:
     return (steady[0].direction, steady[0].size) if steady else (None, None)
 
 
-def _reason(event: Event, views: tuple[ChannelView, ...], kind: str | None) -> str:
+def _reason(event: Event, contributions: dict[str, float], kind: str | None) -> str:
     """One sentence a person on call can use."""
-    lead = views[0]
-    what = f"a {kind} anomaly" if kind else "an anomaly"
-    where = "" if len(views) == 1 else f" in {lead.name}"
-    others = [view.name for view in views[1:] if view.contribution >= 0.2]
-    also = f", also in {', '.join(others)}" if others else ""
-    if lead.size is None or lead.direction is None:
-        return f"{what.capitalize()}{where}{also}."
-    way = {"up": "above", "down": "below", "both": "away from"}[lead.direction]
-    return (
-        f"{what.capitalize()}{where}{also}: on average {lead.size:.1f} local spreads {way} "
-        "what was to be expected."
-    )
+    lead, *others = contributions
+    what = f"A {kind} anomaly" if kind else "An anomaly"
+    also = [name for name in others if contributions[name] >= NOTABLE]
+    where = f" in {' and '.join([lead, *also])}" if others else ""
+    if event.size is None or event.direction is None:
+        return f"{what}{where}."
+    way = {"up": "above", "down": "below", "both": "away from"}[event.direction]
+    return f"{what}{where}: on average {event.size:.1f} local spreads {way} what was expected."

@@ -244,8 +244,8 @@ class CAPS(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         same ones that the model was fitted with.
         """
         fitted, parameters = load_model(Path(folder))
-        model = cls(pretrained=pretrained, **_parameters(parameters))
-        alarm_rate(model.alarms, fitted.step)
+        rules = fitted.calibration.rules
+        model = cls(pretrained=pretrained, rules=rules, **_parameters(parameters, fitted))
         model.fitted_ = fitted
         return model
 
@@ -315,11 +315,16 @@ def _names(columns: Any) -> Any:
     return list(columns)
 
 
-def _parameters(saved: dict[str, Any]) -> dict[str, Any]:
+def _parameters(saved: dict[str, Any], fitted: Fitted) -> dict[str, Any]:
+    """The parameters of a saved model, checked."""
     wanted = {*SAVED, "train", "modes", "seed", "columns", "time"}
     if set(saved) != wanted:
         odd = ", ".join(sorted(set(saved) ^ wanted))
         raise ArtifactError(f"a model with odd or missing parameters: {odd}", "fit it again")
+    try:
+        alarm_rate(saved["alarms"], fitted.step)
+    except (InputError, TypeError, ValueError) as error:
+        raise ArtifactError(f"a model with an odd budget ({error})", "fit it again") from None
     return saved
 
 

@@ -140,14 +140,19 @@ def _detector(facts: Mapping[str, Any], arrays: Arrays) -> Detector:
     blocks = config.layers if config.network == "transformer" else len(config.dilations)
     if config.members * blocks > len(arrays):
         raise ArtifactError("fewer weights than the detector has parts", "fit it again")
-    state = {}
-    for name, array in arrays.items():
-        if array.dtype != np.float32 or not np.isfinite(array).all():
-            raise ArtifactError(f"weights {name!r} are no finite numbers", "fit it again")
-        state[name.removeprefix(WEIGHTS)] = torch.from_numpy(array.copy())
     # On the meta device nothing is allocated, whatever sizes the file claims.
     with torch.device("meta"):
         detector = Detector(config)
+    wanted = detector.state_dict()
+    state = {}
+    for name, array in arrays.items():
+        tensor = torch.from_numpy(array.copy())
+        short = name.removeprefix(WEIGHTS)
+        if short not in wanted or tensor.dtype != wanted[short].dtype:
+            raise ArtifactError(f"the detector has no such weights: {short}", "fit it again")
+        if not bool(torch.isfinite(tensor).all()):
+            raise ArtifactError(f"weights {short!r} are no finite numbers", "fit it again")
+        state[short] = tensor
     detector.load_state_dict(state, strict=True, assign=True)
     return detector.eval().requires_grad_(False)
 

@@ -50,10 +50,9 @@ def event_table(analysis: Analysis, explained: list[Explanation]) -> Any:
     }
     names = analysis.fitted.names
     if len(names) > 1:
-        shares = [{view.name: view.contribution for view in each.channels} for each in explained]
         for name in names:
-            column = np.array([share[name] for share in shares], dtype=np.float64)
-            columns[f"{CONTRIBUTION}{name}"] = column
+            shares = [each.contributions[name] for each in explained]
+            columns[f"{CONTRIBUTION}{name}"] = np.array(shares, dtype=np.float64)
     origin = replace(series.origin, index=None, time_column=None, time_name=None)
     return origin.frame(columns, None, None)
 

@@ -1,0 +1,60 @@
+"""`caps events`: the events of a file by a saved model."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from caps.cli.results import event_facts, print_events, quiet_threads, table_path, write_table
+
+
+def events(
+    model: Path,
+    file: Path,
+    *,
+    out: Path | None = None,
+    time: str | None = None,
+    alarms: str | None = None,
+    pretrained: Path | None = None,
+    json_output: Annotated[bool, Parameter(name="--json", negative="")] = False,
+) -> None:
+    """List the events of a file by a saved model, each with its reason.
+
+    Parameters
+    ----------
+    model
+        Folder written by `caps fit` or `caps detect`.
+    file
+        CSV or Parquet file with the metrics the model was fitted on.
+    out
+        File for the events: .csv or .parquet; none if left out.
+    time
+        Time column; recognised if left out.
+    alarms
+        Another alarm budget than the model's.
+    pretrained
+        Folder of the weights that the model was fitted with, if not the shipped ones: they name
+        the kinds of events.
+    json_output
+        Print JSON instead of a table.
+    """
+    if out is not None:
+        table_path(out)
+    quiet_threads()
+    from caps.detect import CAPS
+    from caps.detect.tables import event_table
+
+    fitted = CAPS.load(model, pretrained=pretrained)
+    if alarms is not None:
+        fitted.set_alarms(alarms)
+    if time is not None:
+        fitted.set_params(time=time)
+    analysis = fitted.analyze(file)
+    explained = analysis.explanations()
+    if out is not None:
+        write_table(event_table(analysis, explained), out)
+    if json_output:
+        print(json.dumps([event_facts(each, analysis.series) for each in explained], indent=2))
+    else:
+        print_events(explained, analysis.series)

@@ -1,0 +1,327 @@
+"""What the detecting commands share: the fit with its progress, tables, the report, the summary."""
+
+import os
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from caps.artifacts import replacing, write_text
+from caps.errors import InputError
+
+if TYPE_CHECKING:
+    from caps.detect import CAPS, Analysis, Explanation
+    from caps.detect.fitting import FitProgress
+    from caps.report import Report
+    from caps.series import Series
+
+TableFormat = Literal["csv", "parquet"]
+BUDGETS = ("1/100", "1/1000", "1/10000", "1/100000")  # rows, for series without times
+TIME_BUDGETS = ("1/hour", "1/day", "1/week", "1/month")
+MOST_LISTED = 20  # events on screen
+EVERY = 10.0  # seconds between lines of progress
+
+
+def quiet_threads() -> None:
+    """Idle OpenMP threads that spin slow training down many times on a shared machine."""
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+    os.environ.setdefault("GOMP_SPINCOUNT", "0")
+
+
+def names_in(text: str | None) -> list[str] | None:
+    """The names in a comma-separated option."""
+    if text is None:
+        return None
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    if not names:
+        raise InputError(
+            f"--columns {text!r} names no column", "give names like --columns cpu,load"
+        )
+    return names
+
+
+def stretches_in(texts: tuple[str, ...]) -> list[tuple[str, str]]:
+    """The stretches in options like 2024-03-01..2024-03-02 or 500..620.
+
+    >>> stretches_in(("500..620",))
+    [('500', '620')]
+    """
+    stretches = []
+    for text in texts:
+        start, dots, end = (part.strip() for part in text.partition(".."))
+        if not (start and dots and end):
+            raise InputError(f"--known {text!r} is no stretch", "write START..END, rows or moments")
+        stretches.append((start, end))
+    return stretches
+
+
+def check_folder(out: Path) -> None:
+    """Refuse a file where a folder is to be written, before any work is done."""
+    if out.exists() and not out.is_dir():
+        raise InputError(f"{out} is a file", "name a folder with --out")
+
+
+@contextmanager
+def fit_progress() -> Iterator["FitProgress"]:
+    """A bar with the time left where stderr is a terminal, else a line now and then."""
+    if not sys.stderr.isatty():
+        yield _Lines().report
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(bar_width=24), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("fitting", total=1.0)
+        yield lambda text, share: bar.update(task, description=text, completed=share)
+
+
+class _Lines:
+    """Writes where the fit stands and the time left, every few seconds."""
+
+    def __init__(self) -> None:
+        self.started = self.written = time.monotonic()
+
+    def report(self, text: str, share: float) -> None:
+        """Write a line if it is time for one."""
+        now = time.monotonic()
+        if now - self.written < EVERY or share <= 0:
+            return
+        self.written = now
+        left = timedelta(seconds=round((now - self.started) * (1 - share) / share))
+        print(f"{text}: {100 * share:.0f} %, {left} left", file=sys.stderr, flush=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One analysed file: everything the outputs are made of."""
+
+    title: str
+    model: "CAPS"
+    analysis: "Analysis"
+    explained: "list[Explanation]"
+    train_rows: int
+    seconds: float
+
+    @property
+    def notes(self) -> list[str]:
+        """Remarks on the data, then on the fit, each once."""
+        remarks = [*self.analysis.series.notes(), *self.analysis.notes, *self.model.notes_]
+        return list(dict.fromkeys(remarks))
+
+    def facts(self) -> dict[str, Any]:
+        """The outcome as JSON values."""
+        analysis, model = self.analysis, self.model
+        return {
+            "rows": len(analysis.series),
+            "train_rows": self.train_rows,
+            "channels": list(analysis.fitted.names),
+            "alarms": model.alarms,
+            "threshold": model.threshold_,
+            "expected_alarms": model.expected_alarms_,
+            "events": [event_facts(each, analysis.series) for each in self.explained],
+            "notes": self.notes,
+            "seconds": round(self.seconds, 3),
+        }
+
+
+def event_facts(explained: "Explanation", series: "Series") -> dict[str, Any]:
+    """An event as JSON values; times in UTC."""
+    event = explained.event
+    times = {}
+    if series.time is not None:
+        places = {"start": event.start, "end": event.end - 1, "peak": event.peak}
+        times = {
+            name: str(series.time[row].astype("datetime64[s]")) for name, row in places.items()
+        }
+    return {
+        "event": explained.number,
+        "start_row": event.start,
+        "end_row": event.end,
+        "peak_row": event.peak,
+        **times,
+        "score": event.score,
+        "p_value": event.p_value,
+        "kind": explained.kind,
+        "direction": event.direction,
+        "size": event.size,
+        "contributions": explained.contributions,
+        "reason": explained.reason,
+    }
+
+
+def write_table(frame: Any, path: Path) -> None:
+    """Write a pandas frame as CSV or Parquet, by the end of the name."""
+    if path.suffix == ".parquet":
+        with replacing(path) as temporary:
+            try:
+                frame.to_parquet(temporary, index=False)
+            except ImportError:
+                raise InputError(
+                    "Parquet needs pyarrow", "pip install 'caps-tsad[parquet]' or write CSV"
+                ) from None
+        return
+    write_text(path, frame.to_csv(index=False, float_format="%.10g"))
+
+
+def write_scores(analysis: "Analysis", path: Path) -> None:
+    """Write the scores of all rows with their times, or with their numbers if there are none."""
+    from caps.detect.tables import score_table
+
+    frame = score_table(analysis)
+    if analysis.series.time is None:
+        frame.insert(0, "row", range(len(frame)))
+    write_table(frame, path)
+
+
+def table_path(out: Path) -> None:
+    """Refuse names that say neither CSV nor Parquet."""
+    if out.suffix not in (".csv", ".parquet"):
+        raise InputError(f"{out} is neither .csv nor .parquet", "end the name in one of them")
+
+
+def report_of(run: Run) -> "Report":
+    """The content of the HTML report."""
+    import caps
+    from caps.report import Budget, Channel, Report
+
+    analysis, series, model = run.analysis, run.analysis.series, run.model
+    facts = analysis.fitted.facts
+    names = TIME_BUDGETS if analysis.fitted.step is not None else BUDGETS
+    budgets = []
+    for name in dict.fromkeys([str(model.alarms), *names]):
+        try:
+            given = analysis.alarms(float(name) if _is_number(name) else name)
+        except InputError:  # as many alarms as rows
+            continue
+        spans = tuple((start, end) for start, end in given.spans)
+        budgets.append(Budget(name, given.threshold, given.expected, len(spans), spans))
+    time, clock = _shown_time(series)
+    accuracy = facts.get("kind_accuracy")
+    return Report(
+        title=run.title,
+        channels=tuple(
+            Channel(name, series.values[:, place]) for place, name in enumerate(series.channels)
+        ),
+        scores=analysis.score,
+        threshold=analysis.threshold,
+        events=tuple(_card(each) for each in run.explained),
+        time=time,
+        clock=clock,
+        training_end=run.train_rows,
+        budget=str(model.alarms),
+        budgets=tuple(sorted(budgets, key=lambda budget: budget.threshold)),
+        notes=tuple(run.notes),
+        model={
+            "weights": facts["preset"],
+            "modes": ", ".join(facts["modes"]),
+            "construction": facts["construction"],
+            "references": sum(facts["references"]),
+            "training rows": facts["rows"],
+            "channels put together by": analysis.fitted.aggregate,
+            "scores use": "the past only" if analysis.fitted.causal else "both sides",
+            "accuracy of kinds": "unknown" if accuracy is None else f"{accuracy:.0%}",
+        },
+        run={"caps": caps.__version__, "seed": facts["seed"], "seconds": round(run.seconds, 1)},
+    )
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _shown_time(series: "Series") -> tuple[Any, str]:
+    """Times as the user wrote them, and the name of their zone."""
+    if series.time is None or series.timezone is None:
+        return series.time, ""
+    import pandas as pd
+
+    local = pd.DatetimeIndex(series.time, tz="UTC").tz_convert(series.timezone)
+    return local.tz_localize(None).to_numpy(), str(series.timezone)
+
+
+def _card(explained: "Explanation") -> Any:
+    import numpy as np
+
+    from caps.report import EventCard, Panel
+
+    event, views = explained.event, explained.channels
+    panel = Panel(
+        start=int(views[0].rows[0]),
+        channels=tuple(view.name for view in views),
+        values=np.column_stack([view.values for view in views]),
+        counterpart=np.column_stack([view.counterpart for view in views]),
+    )
+    return EventCard(
+        id=explained.number,
+        start=event.start,
+        end=event.end,
+        peak=event.peak,
+        score=event.score,
+        p_value=event.p_value,
+        kind=explained.kind,
+        kind_scores=explained.kind_scores,
+        direction=event.direction,
+        size=event.size,
+        contributions=explained.contributions,
+        reason=explained.reason,
+        panel=panel,
+    )
+
+
+def print_summary(run: Run, files: list[Path]) -> None:
+    """What was read, what was found, and where it was written."""
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    console.print(str(run.analysis.series), markup=False)
+    for note in run.notes:
+        console.print(f"note: {note}", markup=False, style="dim")
+    expected = ", ".join(f"{rate:.3g} {per}" for per, rate in run.model.expected_alarms_.items())
+    console.print(f"alarm budget {run.model.alarms}: {expected} to expect on normal data")
+    print_events(run.explained, run.analysis.series)
+    for path in files:
+        console.print(f"written {path}", soft_wrap=True, markup=False)
+
+
+def print_events(explained: "list[Explanation]", series: "Series") -> None:
+    """The events as a table, the strongest if there are many."""
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(highlight=False)
+    if not explained:
+        console.print("no events")
+        return
+    count = len(explained)
+    shown = sorted(explained, key=lambda each: each.event.p_value or 0.0)[:MOST_LISTED]
+    unit = "" if series.time is None else " (UTC)" if series.timezone else ""
+    table = Table("event", f"start{unit}", f"end{unit}", "score", "p-value", "what")
+    for each in sorted(shown, key=lambda each: each.number):
+        event = each.event
+        table.add_row(
+            str(each.number),
+            _when(series, event.start),
+            _when(series, event.end - 1),
+            f"{event.score:.3f}",
+            f"{event.p_value:.1e}",
+            each.reason,
+        )
+    console.print(f"{count} event{'s' if count > 1 else ''}", style="bold")
+    console.print(table)
+    if count > len(shown):
+        console.print(f"the {len(shown)} strongest of {count}; all are in the files", style="dim")
+
+
+def _when(series: "Series", row: int) -> str:
+    if series.time is None:
+        return str(row)
+    return str(series.time[row].astype("datetime64[s]")).replace("T", " ")

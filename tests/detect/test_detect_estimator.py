@@ -1,0 +1,373 @@
+"""`CAPS` as a user meets it: conventions, alignment, events, budgets, odd training parts."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.utils.validation import check_is_fitted
+
+import caps
+from caps import CAPS, InputError
+from caps.detect import EventRules
+from caps.realize import Pretrained
+from untrained_weights import FAST, noisy_wave, save_untrained_weights
+
+ROWS, TRAIN = 1500, 1100
+LEVEL, SPIKE = slice(1250, 1290), 1400
+
+
+def broken_wave() -> np.ndarray:
+    values = noisy_wave(ROWS)
+    values[LEVEL] += 5
+    values[SPIKE] += 12
+    return values
+
+
+@pytest.fixture(scope="session")
+def weights(tmp_path_factory: pytest.TempPathFactory) -> Pretrained:
+    return save_untrained_weights(tmp_path_factory.mktemp("weights") / "untrained")
+
+
+def estimator(weights: Pretrained, **options: object) -> CAPS:
+    chosen = {"detector": FAST, "construction": "injection", "references": 64, "train": TRAIN}
+    return CAPS(pretrained=weights, **chosen | options)
+
+
+@pytest.fixture(scope="session")
+def model(weights: Pretrained) -> CAPS:
+    return estimator(weights).fit(broken_wave())
+
+
+@pytest.fixture(scope="session")
+def table() -> pd.DataFrame:
+    """Two metrics with times in a zone, rows left out and values missing."""
+    second = np.cos(np.arange(ROWS) / 11) + 0.1 * np.random.default_rng(1).standard_normal(ROWS)
+    second[SPIKE : SPIKE + 3] -= 6
+    time = pd.date_range("2024-05-01", periods=ROWS, freq="10min", tz="Europe/Berlin")
+    frame = pd.DataFrame({"time": time, "load": broken_wave(), "heat": second})
+    frame.loc[300:310, "heat"] = np.nan
+    return frame.drop(index=range(700, 720)).reset_index(drop=True)
+
+
+@pytest.fixture(scope="session")
+def pair(weights: Pretrained, table: pd.DataFrame) -> CAPS:
+    return estimator(weights, train="2024-05-08", alarms="1/day").fit(table)
+
+
+def test_events_cover_what_was_broken(model: CAPS) -> None:
+    events = model.events(broken_wave())
+    found = list(zip(events["start_row"], events["end_row"], strict=True))
+    assert any(start < LEVEL.stop and end > LEVEL.start for start, end in found)
+    assert any(start <= SPIKE < end for start, end in found)
+
+
+def test_scores_are_one_for_each_row_and_flags_are_events(model: CAPS) -> None:
+    values = broken_wave()
+    scores, flags = model.decision_function(values), model.predict(values)
+    assert scores.shape == flags.shape == (ROWS,)
+    assert ((scores >= 0) & (scores <= 1)).all()
+    frame = model.score_frame(values)
+    assert np.array_equal(frame["flag"], flags)
+    assert np.array_equal(frame["event"] > 0, flags == 1)
+    events = model.events(values)
+    for number, start, end in zip(
+        events["event"], events["start_row"], events["end_row"], strict=True
+    ):
+        assert (frame["event"][start:end] == number).all()
+
+
+def test_the_same_seed_gives_the_same_scores(weights: Pretrained, model: CAPS) -> None:
+    again = estimator(weights).fit(broken_wave())
+    assert np.array_equal(
+        again.decision_function(broken_wave()), model.decision_function(broken_wave())
+    )
+
+
+def test_the_constructor_only_stores(weights: Pretrained) -> None:
+    given = CAPS(alarms="nonsense", aggregate="worst", seed=-1)
+    assert given.get_params()["alarms"] == "nonsense"
+    assert given.set_params(alarms="1/day").alarms == "1/day"
+    copy = clone(estimator(weights, seed=3))
+    assert copy.seed == 3
+    with pytest.raises(NotFittedError):
+        check_is_fitted(copy)
+    with pytest.raises(NotFittedError):
+        copy.predict(broken_wave())
+
+
+@pytest.mark.parametrize(
+    ("options", "remedy"),
+    [
+        ({"alarms": "often"}, "1/day"),
+        ({"alarms": "1/day"}, "in rows"),
+        ({"aggregate": "worst"}, "max, top5"),
+        ({"seed": -1}, "positive"),
+        ({"construction": "magic"}, "caps, shuffled"),
+        ({"train": 5}, "longer training part"),
+    ],
+    ids=lambda value: str(value)[:24],
+)
+def test_unusable_parameters_name_the_remedy_on_fit(
+    weights: Pretrained, options: dict[str, object], remedy: str
+) -> None:
+    with pytest.raises(InputError, match=remedy):
+        estimator(weights, **options).fit(broken_wave())
+
+
+def test_it_works_at_the_end_of_a_pipeline(weights: Pretrained, model: CAPS) -> None:
+    pipeline = make_pipeline(FunctionTransformer(), estimator(weights))
+    values = broken_wave()[:, None]
+    pipeline.fit(values)
+    assert check_is_fitted(pipeline[-1]) is None
+    assert np.array_equal(pipeline.decision_function(values), model.decision_function(values))
+
+
+def test_a_budget_changes_without_fitting(model: CAPS) -> None:
+    values, before = broken_wave(), model.threshold_
+    scores = model.decision_function(values)
+    try:
+        strict = model.set_alarms("1/100000")
+        assert strict is model
+        assert strict.threshold_ > before
+        assert strict.expected_alarms_["per 1000 rows"] == pytest.approx(0.01, rel=0.01)
+        assert np.array_equal(strict.decision_function(values), scores)
+        with pytest.raises(InputError, match="in rows"):
+            model.set_alarms("1/day")
+        assert model.alarms == "1/100000"
+        model.set_params(alarms="1/1000")
+        assert model.threshold_ == before
+    finally:
+        model.set_params(alarms="1/1000")
+
+
+def test_another_budget_is_previewed(model: CAPS) -> None:
+    analysis = model.analyze(broken_wave())
+    few, many = analysis.alarms("1/100000"), analysis.alarms("1/50")
+    assert few.threshold < 1
+    assert few.expected < many.expected
+    assert len(few.spans) <= len(many.spans)
+    assert analysis.alarms("1/1000").threshold == analysis.threshold
+
+
+def test_pandas_rows_keep_their_index_and_time(pair: CAPS, table: pd.DataFrame) -> None:
+    shuffled_labels = table.set_index(pd.Index(range(1000, 1000 + len(table))))
+    frame = pair.score_frame(shuffled_labels)
+    assert frame.index.equals(shuffled_labels.index)
+    assert frame["time"].equals(shuffled_labels["time"])
+    shares = frame[["contribution_load", "contribution_heat"]].sum(axis=1)
+    assert np.allclose(shares, 1)
+    events = pair.events(table)
+    assert events["start"].dtype == table["time"].dtype
+    for event in events.itertuples():
+        assert table["time"][event.start_row] == event.start
+        assert table["time"][event.end_row - 1] == event.end
+
+
+def test_polars_and_arrow_get_their_own_frames(pair: CAPS, table: pd.DataFrame) -> None:
+    ours = pl.from_pandas(table)
+    expected = pair.score_frame(table)["score"].to_numpy()
+    assert np.array_equal(pair.score_frame(ours)["score"].to_numpy(), expected)
+    assert isinstance(pair.events(ours), pl.DataFrame)
+    assert pair.events(ours).height == len(pair.events(table))
+    arrow = ours.to_arrow()
+    assert type(pair.score_frame(arrow)) is type(arrow)
+    assert type(pair.events(arrow)) is type(arrow)
+
+
+def test_a_time_index_gives_times(pair: CAPS, table: pd.DataFrame) -> None:
+    indexed = table.set_index("time")
+    assert pair.score_frame(indexed).index.equals(indexed.index)
+    events = pair.events(indexed)
+    assert list(events["start"]) == list(pair.events(table)["start"])
+
+
+def test_a_file_is_read_as_the_frame_is(pair: CAPS, table: pd.DataFrame, tmp_path: Path) -> None:
+    path = tmp_path / "table.csv"
+    table.to_csv(path, index=False)
+    assert np.allclose(pair.decision_function(path), pair.decision_function(table), atol=1e-9)
+
+
+def test_channels_are_found_by_name(pair: CAPS, table: pd.DataFrame) -> None:
+    moved = table[["heat", "time", "load"]].assign(other=1.0)
+    assert np.array_equal(pair.decision_function(moved), pair.decision_function(table))
+    with pytest.raises(InputError, match="no heat"):
+        pair.decision_function(table[["time", "load"]])
+
+
+def test_the_channel_that_carries_an_event_contributes_most(
+    pair: CAPS, table: pd.DataFrame
+) -> None:
+    analysis = pair.analyze(table)
+    row = int(np.flatnonzero(table["heat"] < -4)[0])
+    explained = analysis.explain(int(analysis.event_id[row]))
+    assert explained.contributions["heat"] > 0.3
+    by_channel = {view.name: view for view in explained.channels}
+    assert sum(explained.contributions.values()) == pytest.approx(1)
+    heat = by_channel["heat"]
+    inside = np.isin(heat.rows, np.arange(row, row + 3))
+    assert (heat.values[inside] < heat.counterpart[inside] - 4).all()
+
+
+def test_both_aggregations_score_the_same_rows(
+    weights: Pretrained, pair: CAPS, table: pd.DataFrame
+) -> None:
+    mean = estimator(weights, train="2024-05-08", aggregate="top5").fit(table)
+    theirs, ours = pair.decision_function(table), mean.decision_function(table)
+    assert np.isfinite(ours).all()
+    # The strongest evidence is never below the mean of the two.
+    assert (ours <= theirs + 1e-12).all()
+    assert not np.array_equal(ours, theirs)
+
+
+def test_rows_without_any_value_have_no_score(model: CAPS) -> None:
+    values = broken_wave()
+    values[500:520] = np.nan
+    scores = model.decision_function(values)
+    assert np.isnan(scores[500:520]).all()
+    assert np.isfinite(np.delete(scores, range(500, 520))).all()
+    assert (model.predict(values)[500:520] == 0).all()
+
+
+def test_gaps_in_time_are_steps_that_passed(pair: CAPS, table: pd.DataFrame) -> None:
+    """Rows that were left out count like rows without values."""
+    time = pd.date_range(table["time"].iloc[0], table["time"].iloc[-1], freq="10min")
+    filled = table.set_index("time").reindex(time).rename_axis("time").reset_index()
+    assert len(filled) == len(table) + 20
+    kept = filled["load"].notna().to_numpy()
+    assert np.allclose(pair.decision_function(filled)[kept], pair.decision_function(table))
+
+
+def test_irregular_times_are_taken_as_steps_with_a_note(weights: Pretrained) -> None:
+    time = np.datetime64("2024-01-01") + np.cumsum(
+        np.random.default_rng(0).integers(20, 4000, ROWS)
+    ).astype("timedelta64[s]")
+    fitted = estimator(weights).fit({"time": time, "load": broken_wave()})
+    assert "equal steps" in " ".join(fitted.notes_)
+    assert np.isfinite(fitted.decision_function({"time": time, "load": broken_wave()})).all()
+
+
+def test_a_constant_channel_is_surprised_by_another_value(weights: Pretrained) -> None:
+    steady = np.full(400, 7.0)
+    fitted = estimator(weights, train=None, alarms="1/300").fit(steady)
+    assert "constant" in " ".join(fitted.notes_)
+    steady[100:103] = 8.0
+    assert np.flatnonzero(fitted.predict(steady)).tolist() == [100, 101, 102]
+    assert fitted.events(steady)["direction"].tolist() == ["up"]
+
+
+def test_a_constant_and_a_missing_channel_do_not_disturb_a_good_one(weights: Pretrained) -> None:
+    values = np.column_stack([broken_wave(), np.full(ROWS, 3.0), np.full(ROWS, np.nan)])
+    fitted = estimator(weights).fit(values)
+    notes = " ".join(fitted.notes_)
+    assert "constant" in notes
+    assert "no say" in notes
+    assert [channel.state for channel in fitted.fitted_.channels] == [
+        "learned",
+        "constant",
+        "unknown",
+    ]
+    scores = fitted.decision_function(values)
+    assert scores[LEVEL].max() > np.quantile(scores, 0.95)
+
+
+@pytest.mark.parametrize("rows", [100, 500])
+def test_short_training_parts_are_used_with_a_note(weights: Pretrained, rows: int) -> None:
+    fitted = estimator(weights, train=None).fit(noisy_wave(rows))
+    assert "too few" in " ".join(fitted.notes_)
+    assert np.isfinite(fitted.decision_function(noisy_wave(50, seed=2))).all()
+
+
+def test_known_anomalies_choose_the_modes_and_are_not_learned(
+    weights: Pretrained, table: pd.DataFrame
+) -> None:
+    known = [("2024-05-03 10:00", "2024-05-03 14:00"), (1380, 1384)]
+    fitted = estimator(weights, train="2024-05-08").fit(table, known_anomalies=known)
+    assert 1 <= len(fitted.fitted_.facts["modes"]) <= 3
+    assert "diagnosed" in " ".join(fitted.notes_)
+    row = int(np.flatnonzero(table["time"] == pd.Timestamp(known[0][0], tz="Europe/Berlin"))[0])
+    # The bank starts at the first row of training here.
+    assert np.isnan(fitted.fitted_.channels[0].bank[row : row + 24]).all()
+    with pytest.raises(InputError, match="at least one row"):
+        estimator(weights).fit(table, known_anomalies=[(10, 10)])
+    with pytest.raises(InputError, match="no moment"):
+        estimator(weights).fit(table, known_anomalies=[("soon", "later")])
+
+
+def test_causal_scores_do_not_know_the_future(weights: Pretrained) -> None:
+    values = broken_wave()
+    fitted = estimator(weights, causal=True).fit(values)
+    whole = fitted.decision_function(values)
+    for end in (1, 300, 1260):
+        assert np.allclose(fitted.decision_function(values[:end]), whole[:end], atol=1e-6, rtol=0)
+
+
+def test_kinds_are_shown_only_when_the_router_is_good_enough(
+    weights: Pretrained, model: CAPS, tmp_path: Path
+) -> None:
+    explained = model.explain(broken_wave(), 1)
+    assert explained.kind in ("point", "periodic", "trend")
+    assert sum(explained.kind_scores.values()) == pytest.approx(1)
+    poor = save_untrained_weights(tmp_path / "poor", accuracy=0.7)
+    fitted = estimator(poor).fit(broken_wave())
+    assert fitted.explain(broken_wave(), 1).kind is None
+    assert set(fitted.events(broken_wave())["kind"]) == {None}
+
+
+def test_explain_takes_a_number_or_an_event(model: CAPS) -> None:
+    values = broken_wave()
+    analysis = model.analyze(values)
+    number = int(analysis.event_id[SPIKE])
+    assert model.explain(values, analysis.events[number - 1]).number == number
+    assert "local spreads above" in model.explain(values, number).reason
+    with pytest.raises(InputError, match="counted from 1"):
+        model.explain(values, 99)
+
+
+def test_event_rules_are_those_of_the_calibration(weights: Pretrained) -> None:
+    rules = EventRules(merge_gap=0, minimum_length=3)
+    fitted = estimator(weights, rules=rules, alarms="1/50").fit(broken_wave())
+    events = fitted.events(broken_wave())
+    assert (np.asarray(events["end_row"]) - np.asarray(events["start_row"]) >= 3).all()
+    assert fitted.fitted_.calibration.rules == rules
+
+
+def test_a_plot_shows_every_channel_and_the_score(pair: CAPS, table: pd.DataFrame) -> None:
+    figure = pair.plot(table)
+    assert [panel.get_ylabel() for panel in figure.axes] == ["load", "heat", "score"]
+
+
+def test_progress_goes_from_start_to_end(weights: Pretrained) -> None:
+    told: list[tuple[str, float]] = []
+    estimator(weights).fit(broken_wave(), progress=lambda text, share: told.append((text, share)))
+    shares = [share for _, share in told]
+    assert shares == sorted(shares)
+    assert shares[-1] == 1
+    assert {"making counterparts", "training"} <= {text for text, _ in told}
+
+
+def test_a_series_of_ours_is_taken_as_it_is(model: CAPS) -> None:
+    series = caps.read(broken_wave())
+    assert np.array_equal(model.decision_function(series), model.decision_function(broken_wave()))
+
+
+def test_loading_and_scoring_need_no_generator(model: CAPS, tmp_path: Path) -> None:
+    model.save(tmp_path / "model")
+    np.save(tmp_path / "values.npy", broken_wave())
+    code = (
+        "import sys, numpy as np\nfrom caps import CAPS\n"
+        f"model = CAPS.load({str(tmp_path / 'model')!r})\n"
+        f"values = np.load({str(tmp_path / 'values.npy')!r})\n"
+        "model.decision_function(values); model.predict(values); model.score_frame(values)\n"
+        "heavy = ('simulate', 'represent', 'realize', 'recover', 'bench')\n"
+        "print([name for name in heavy if f'caps.{name}' in sys.modules])"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"
