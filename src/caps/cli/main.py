@@ -42,7 +42,7 @@ COMMANDS = (
     ),
     Command(
         "events",
-        "List the events of a file by a saved model, each with its reason.",
+        "List the events of a file by a saved model.",
         "caps events model/ metrics.csv --alarms 1/week",
     ),
     Command(
