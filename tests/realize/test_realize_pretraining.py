@@ -102,6 +102,7 @@ def test_batches_of_an_expert_hold_scaled_residuals_of_its_mode_only(tiny_run: F
         assert not torch.equal(sequence["clean"], sequence["background"])
 
 
+@pytest.mark.slow
 def test_several_sittings_end_in_the_same_bits_as_one(
     tiny_run: FinishedRun, tmp_path: Path, few_checks: None
 ) -> None:
@@ -113,6 +114,7 @@ def test_several_sittings_end_in_the_same_bits_as_one(
     assert hashes(tmp_path / "tiny") == hashes(tiny_run.folder)
 
 
+@pytest.mark.slow
 def test_another_seed_gives_other_weights_and_the_number_of_workers_changes_nothing(
     tmp_path: Path, few_checks: None
 ) -> None:
