@@ -52,10 +52,19 @@ def moments(page: "Page") -> list[np.datetime64]:
     return [np.datetime64(edge.replace(" ", "T")) for edge in page.evaluate(RANGE)]
 
 
+def until(page: "Page", condition: Callable[[], bool]) -> None:
+    """Wait: the page's own policy forbids the eval behind playwright's wait_for_function."""
+    for _ in range(600):
+        if condition():
+            return
+        page.wait_for_timeout(100)
+    raise AssertionError("the page did not get there")
+
+
 def test_every_channel_is_drawn_with_the_events(opened: Open, month: Report) -> None:
     page = opened()
     chart = page.locator("#overview-chart")
-    assert chart.locator(".scatterlayer .js-line").count() == len(month.channels) + 1
+    assert chart.locator(".trace:has(.js-line)").count() == len(month.channels) + 1
     for text in [*(channel.name for channel in month.channels), "score", "training part"]:
         assert chart.get_by_text(text, exact=True).count() == 1
     bands = page.evaluate(
@@ -77,12 +86,11 @@ def test_dragging_zooms_and_a_double_click_zooms_out(opened: Open, month: Report
     page.mouse.down()
     page.mouse.move(box["x"] + 800, box["y"] + 130, steps=5)
     page.mouse.up()
-    page.wait_for_function(f"{RANGE}[0] > '{month.time[1000]}'.replace('T', ' ')")
+    until(page, lambda: moments(page)[0] > month.time[1000])
     left, right = moments(page)
     assert whole[0] < left < right < whole[1]
     page.mouse.dblclick(box["x"] + 600, box["y"] + 120)
-    page.wait_for_function(f"{RANGE}[0] < '{month.time[10]}'.replace('T', ' ')")
-    assert moments(page) == whole
+    until(page, lambda: moments(page) == whole)
 
 
 def test_the_keyboard_reaches_every_event(opened: Open, month: Report) -> None:
@@ -102,9 +110,7 @@ def test_the_buttons_zoom_and_move(opened: Open) -> None:
     whole = moments(page)
     page.get_by_role("button", name="Zoom in").click()
     zoomed = moments(page)
-    assert zoomed[1] - zoomed[0] < 0.51 * (whole[1] - whole[0]).astype(float) * np.timedelta64(
-        1, "us"
-    ).astype((whole[1] - whole[0]).dtype)
+    assert 2 * (zoomed[1] - zoomed[0]) - (whole[1] - whole[0]) < np.timedelta64(1, "s")
     page.get_by_role("button", name="Move to later times").click()
     assert moments(page)[0] > zoomed[0]
     page.get_by_role("button", name="Zoom out").click()
@@ -119,9 +125,9 @@ def test_an_event_panel_shows_the_counterpart_and_leads_to_the_overview(
     panel = page.locator(f"#event-{event.id} .chart")
     panel.scroll_into_view_if_needed()
     panel.locator(".js-line").first.wait_for()
-    assert panel.locator(".js-line").count() == 2 * len(event.panel.channels)
+    assert panel.locator(".trace:has(.js-line)").count() == 2 * len(event.panel.channels)
     page.locator(f"#event-{event.id} [data-event]").click()
-    page.wait_for_function(f"{RANGE}[0] > '{month.time[2000]}'.replace('T', ' ')")
+    until(page, lambda: moments(page)[0] > month.time[2000])
     assert moments(page)[1] >= month.time[event.end - 1]
 
 
@@ -149,7 +155,7 @@ def test_charts_follow_the_readers_colours(opened: Open) -> None:
     stroke = "getComputedStyle(document.querySelector('#overview-chart .js-line')).stroke"
     dark, dark_page = page.evaluate(stroke), page.evaluate("getComputedStyle(document.body).color")
     page.emulate_media(color_scheme="light")
-    page.wait_for_function(f"{stroke} !== '{dark}'")
+    until(page, lambda: page.evaluate(stroke) != dark)
     assert page.evaluate("getComputedStyle(document.body).color") != dark_page
 
 
@@ -164,7 +170,6 @@ def test_a_phone_shows_one_column_without_sideways_scrolling(opened: Open) -> No
 
 def test_the_tables_stand_without_scripts(opened: Open, month: Report) -> None:
     page = opened(java_script_enabled=False)
-    assert page.get_by_text("The charts need JavaScript").is_visible()
     assert page.locator(".events tbody tr").count() == len(month.events)
     assert page.locator(".budgets tbody tr").count() == len(month.budgets)
     assert not page.locator(".tools").is_visible()
@@ -190,8 +195,7 @@ def test_gaps_and_rows_without_times_are_drawn(opened: Open, tmp_path: Path) -> 
     report = Report("rows", (Channel("x", values),), scores, 0.5)
     write_report(report, tmp_path / "rows.html")
     page = opened(tmp_path / "rows.html")
-    path = page.locator("#overview-chart .xy .js-line").first.get_attribute("d")
-    assert path is not None
-    assert path.count("M") == 3  # the stretches before, between and after the gaps
+    # One stroke before the gap, one up to the single value between two missing ones, one after.
+    assert page.locator("#overview-chart .xy .js-line").count() == 3
     assert page.locator("#overview-chart .xy .point").count() == 1
     assert page.evaluate(RANGE) == [-0.5, 499.5]

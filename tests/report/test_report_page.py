@@ -94,6 +94,11 @@ def test_notes_model_and_run_are_written_out(page: Page, month: Report) -> None:
         assert [name, str(value)] in page.cells
 
 
+def test_readers_without_scripts_are_told_what_they_miss(month_page: Path) -> None:
+    hidden = re.findall(r"<noscript>(.*?)</noscript>", month_page.read_text(encoding="utf-8"))
+    assert any("charts need JavaScript" in text for text in hidden)
+
+
 def test_the_page_refers_to_nothing_outside_itself(page: Page) -> None:
     assert page.links
     assert all(link.startswith("#") for link in page.links)

@@ -177,7 +177,7 @@ class _Stack:
                 "tickangle": 0,
                 "nticks": 7,
                 "automargin": True,
-                "tickformatstops": TICKS,
+                "tickformatstops": TICKS if timeline.dated else [],
                 "showspikes": True,
                 "spikemode": "across",
                 "spikethickness": 1,
