@@ -25,7 +25,8 @@ def realization_checks(
     figures: dict[str, Any] = {}
     for k, mode in enumerate(pretrained.modes):
         rows = np.flatnonzero(assigned == k)[:ROWS]
-        figures[mode.name] = _mode_figures(pretrained, mode, source, rows, seed)
+        if len(rows) > 1:  # a small cluster may have no unseen pair
+            figures[mode.name] = _mode_figures(pretrained, mode, source, rows, seed)
     figures["router"] = router_figures(pretrained, source)
     return figures
 
@@ -80,6 +81,7 @@ class _Bench:
         self, pretrained: Pretrained, mode: Mode, source: Source, rows: np.ndarray, seed: int
     ) -> None:
         self.pretrained, self.mode, self.seed = pretrained, mode, seed
+        self.normal = torch.from_numpy(source.pairs.normal[rows])
         self.residual = torch.from_numpy(source.pairs.residual[rows])
         self.support = torch.from_numpy(source.pairs.support[rows]).float()
         self.structure_code = source.structure_code[rows]
@@ -91,7 +93,7 @@ class _Bench:
     def realize(
         self, structure: Tensor, codes: Tensor, blur: float, noise: int, sampler: Sampler | None
     ) -> Tensor:
-        return self.pretrained.realize(
+        drawn = self.pretrained.realize(
             self.mode,
             structure,
             codes,
@@ -100,6 +102,8 @@ class _Bench:
             generator=torch.Generator().manual_seed(self.seed + noise),
             sampler=sampler,
         )
+        whole_sequence = self.pretrained.preset.realize.mechanism == "sequence"
+        return drawn - self.normal if whole_sequence else drawn
 
     def from_codes(self, noise: int = 0) -> Tensor:
         return self.realize(self.structure_code, self.semantic_code, 0.0, noise, None)

@@ -148,6 +148,11 @@ class Pretrained:
     @classmethod
     def load(cls, folder: Path | None = None) -> Self:
         """Read a folder written by `save`; without one, the weights shipped with CAPS."""
+        if folder is None and not SHIPPED.exists():
+            raise ArtifactError(
+                "this copy of CAPS has no pretrained weights",
+                "install the released package, or make them with caps pretrain",
+            )
         folder = SHIPPED if folder is None else folder
         manifest, arrays = read_folder(folder, kind=KIND, version=VERSION)
         try:
