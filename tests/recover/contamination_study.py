@@ -144,8 +144,9 @@ def main() -> None:
                 shares = distrusted(references, series.labels)
                 rows.setdefault(name, []).append((*figures, *shares))
         for name, figures in rows.items():
-            mean = [f"{100 * value:.1f}" for value in np.nanmean(figures, axis=0)]
-            print(f"| {level:.0%} | {name} | {' | '.join(mean)} |", flush=True)
+            mean = 100 * np.mean(figures, axis=0)
+            cells = ["" if np.isnan(value) else f"{value:.1f}" for value in mean]
+            print(f"| {level:.0%} | {name} | {' | '.join(cells)} |", flush=True)
 
 
 if __name__ == "__main__":
