@@ -91,7 +91,7 @@ def test_the_summary_tells_training_events_apart() -> None:
     report = small(events=(event(1, 1, 3), event(2, 8, 10, kind="trend")), training_end=5)
     assert said(report) == (
         "1 event in 5 rows; it, a trend anomaly, began at row 8 and lasted 2 rows. "
-        "1 event in the training part."
+        "The training part holds 1 more."
     )
 
 

@@ -114,6 +114,12 @@ def test_a_kind_that_was_not_validated_is_not_shown(month: Report) -> None:
     html = render_report(telemetry_report(events=(event,)))
     assert "anomaly" not in Page(html).text
     assert "trend" not in Page(html).text
+    assert not any("Kind" in row for row in Page(html).cells)
+
+
+def test_columns_appear_when_something_is_known(page: Page) -> None:
+    header = next(row for row in page.cells if "Start" in row)
+    assert {"Chance if normal", "Kind", "Effect"} <= set(header)
 
 
 def test_names_of_the_user_cannot_become_markup(month: Report) -> None:

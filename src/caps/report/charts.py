@@ -33,6 +33,33 @@ TICKS: list[Chart] = [  # the second line is written where it changes
     {"dtickrange": [60_000, DAY - 1], "value": "%H:%M\n%b %-d"},
     {"dtickrange": [DAY, "M1"], "value": "%b %-d\n%Y"},
 ]
+STYLE: Chart = {
+    "paper_bgcolor": "--card",
+    "plot_bgcolor": "--card",
+    "font": {"family": "system-ui, sans-serif", "size": 12, "color": "--soft"},
+    "showlegend": False,
+    "dragmode": "zoom",
+    "hovermode": "x unified",
+    "hoversubplots": "axis",
+    "hoverlabel": {
+        "bgcolor": "--hover",
+        "bordercolor": "--line",
+        "font": {"color": "--ink"},
+        "namelength": -1,
+    },
+}
+TIME_AXIS: Chart = {
+    "gridcolor": "--grid",
+    "zeroline": False,
+    "tickangle": 0,
+    "nticks": 7,
+    "automargin": True,
+    "showspikes": True,
+    "spikemode": "across",
+    "spikethickness": 1,
+    "spikedash": "solid",
+    "spikecolor": "--soft",
+}
 
 
 def shown_channels(report: Report) -> list[Channel]:
@@ -152,38 +179,12 @@ class _Stack:
     def layout(self, timeline: Timeline, extent: tuple[float, float]) -> Chart:
         """Everything but the lines."""
         anchor = "y" if self.last == 0 else f"y{self.last + 1}"
+        kind = {"type": "date", "tickformatstops": TICKS} if timeline.dated else {"type": "linear"}
         return {
+            **STYLE,
             "height": self.total + TOP + BOTTOM,
             "margin": {"l": 52, "r": 12, "t": TOP, "b": BOTTOM},
-            "paper_bgcolor": "--card",
-            "plot_bgcolor": "--card",
-            "font": {"family": "system-ui, sans-serif", "size": 12, "color": "--soft"},
-            "showlegend": False,
-            "hovermode": "x unified",
-            "hoversubplots": "axis",
-            "hoverlabel": {
-                "bgcolor": "--hover",
-                "bordercolor": "--line",
-                "font": {"color": "--ink"},
-                "namelength": -1,
-            },
-            "dragmode": "zoom",
-            "xaxis": {
-                "type": "date" if timeline.dated else "linear",
-                "anchor": anchor,
-                "range": list(extent),
-                "gridcolor": "--grid",
-                "zeroline": False,
-                "tickangle": 0,
-                "nticks": 7,
-                "automargin": True,
-                "tickformatstops": TICKS if timeline.dated else [],
-                "showspikes": True,
-                "spikemode": "across",
-                "spikethickness": 1,
-                "spikedash": "solid",
-                "spikecolor": "--soft",
-            },
+            "xaxis": {**TIME_AXIS, **kind, "anchor": anchor, "range": list(extent)},
             **self.axes,
             "shapes": [],
             "annotations": self.annotations,

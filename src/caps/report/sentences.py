@@ -21,7 +21,8 @@ def summary(report: Report, timeline: Timeline) -> str:
     span = timeline.lasting(first, len(report))
     during = [event for event in report.events if event.start >= first]
     earlier = len(report.events) - len(during)
-    in_training = f" {_count(earlier, 'event')} in the training part." if earlier else ""
+    more = " more" if during else ""
+    in_training = f" The training part holds {earlier:,}{more}." if earlier else ""
     if not during:
         return f"No events in {span}. {_highest(report, timeline, first)}{in_training}"
     strongest = max(during, key=lambda event: event.score)
