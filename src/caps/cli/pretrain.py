@@ -28,6 +28,7 @@ def pretrain(
     seed: int = 0,
     resume: bool = False,
     minutes: float | None = None,
+    check_pairs: int = 3_000,
     workers: int = 2,
     accelerator: str = "cpu",
     devices: int = 1,
@@ -59,6 +60,8 @@ def pretrain(
         Go on where an earlier sitting ended or was killed.
     minutes
         Stop after this time with a checkpoint; go on later with --resume.
+    check_pairs
+        Unseen pairs behind the figures at the end; few for large nets on a CPU.
     workers
         Processes for simulation.
     accelerator
@@ -91,6 +94,7 @@ def pretrain(
         resume=resume,
         minutes=minutes,
         workers=workers,
+        checked=check_pairs,
         fabric=fabric,
         progress=lambda: bar_or_lines(say),
         say=say,
@@ -99,7 +103,7 @@ def pretrain(
     if not fabric.is_global_zero:
         return
     if result is None:
-        say(f"time is up; go on with: caps pretrain --preset {preset} --out {out} --resume")
+        say("time is up; go on with the same command and --resume")
         return
     checks = result.facts["checks"]
     if json_output:

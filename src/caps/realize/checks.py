@@ -91,7 +91,13 @@ class _Bench:
         )
 
     def realize(
-        self, structure: Tensor, codes: Tensor, blur: float, noise: int, sampler: Sampler | None
+        self,
+        structure: Tensor,
+        codes: Tensor,
+        blur: float,
+        noise: int,
+        sampler: Sampler | None,
+        anchored: bool = True,
     ) -> Tensor:
         drawn = self.pretrained.realize(
             self.mode,
@@ -101,6 +107,7 @@ class _Bench:
             blur=blur,
             generator=torch.Generator().manual_seed(self.seed + noise),
             sampler=sampler,
+            anchored=anchored,
         )
         whole_sequence = self.pretrained.preset.realize.mechanism == "sequence"
         return drawn - self.normal if whole_sequence else drawn
@@ -108,16 +115,16 @@ class _Bench:
     def from_codes(self, noise: int = 0) -> Tensor:
         return self.realize(self.structure_code, self.semantic_code, 0.0, noise, None)
 
-    def from_prior(self, sampler: Sampler | None = None) -> Tensor:
+    def from_prior(self, sampler: Sampler | None = None, *, anchored: bool = True) -> Tensor:
         blur = self.pretrained.preset.realize.semantic_blur
-        return self.realize(self.structure_code, self.prior_code, blur, 0, sampler)
+        return self.realize(self.structure_code, self.prior_code, blur, 0, sampler, anchored)
 
     def swapped(self) -> Tensor:
         return self.realize(self.structure_code.roll(1, 0), self.semantic_code, 0.0, 1, None)
 
     def outside_share(self) -> float:
-        """RMS outside the support over RMS inside, before the residual is cut to its support."""
-        drawn = self.from_prior()
+        """RMS outside the support over RMS inside, with no help from the mask in any step."""
+        drawn = self.from_prior(anchored=False)
         inside = (drawn.square() * self.support).sum() / self.support.sum()
         outside = (drawn.square() * (1 - self.support)).sum() / (1 - self.support).sum()
         return float((outside / inside).sqrt())

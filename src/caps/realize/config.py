@@ -1,7 +1,7 @@
 """Sizes and choices of the residual experts; the defaults are the paper's table."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from caps.errors import InputError
 
@@ -22,7 +22,8 @@ class RealizeConfig:
     diffusion_steps: int = 200  # the paper's table
     prediction: Prediction = "noise"  # eq. 6; "velocity" stays well-conditioned at every step
     outside_cap: float = 1.0  # largest weight of L_out's noise form (its raw form exceeds 1e4)
-    semantic_blur: float = 0.0  # share of prior noise mixed into z_a; 0 = the paper
+    # Blur told to the experts with samples of the prior; 0 = the paper, else training blurs too.
+    semantic_blur: float = 0.0
     location: int = 64  # location embedding; the paper's table
     time_embedding: int = 128
     router_hidden: int = 128  # the paper's table
@@ -34,6 +35,12 @@ class RealizeConfig:
             raise InputError(
                 f"unknown mechanism {self.mechanism!r}", "use diffusion, sequence or vae"
             )
+        if self.prior not in get_args(PriorKind):
+            raise InputError(
+                f"unknown prior {self.prior!r}", f"use {', '.join(get_args(PriorKind))}"
+            )
+        if self.clusters < 0:
+            raise InputError(f"{self.clusters} clusters", "give 0 (families) or more")
         if not 0 <= self.semantic_blur < 1:
             raise InputError(f"semantic_blur is {self.semantic_blur}", "choose it in [0, 1)")
         if any(width % 8 for width in self.channels):

@@ -58,8 +58,11 @@ class Denoiser(nn.Module):
                 masked_mse(estimate, background, outside),
             )
         signal, sigma = self.schedule.at(tau)
-        weight = (sigma / signal).square().clamp(max=self.config.outside_cap)
-        return masked_mse(out, noise, given.support), masked_mse(out, noise, outside * weight)
+        weight = (sigma / signal).clamp(max=self.config.outside_cap**0.5)
+        return (
+            masked_mse(out, noise, given.support),
+            masked_mse(weight * out, weight * noise, outside),
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,6 @@ from caps.realize.samplers import Sampler
 from caps.represent import Objective, RepresentConfig
 from caps.training import Schedule
 
-PresetName = Literal["cpu", "paper", "tiny"]
 Config = TypeVar("Config")
 
 
@@ -52,9 +51,9 @@ CPU = Preset(
     represent=RepresentConfig(strides=(4, 2, 1), residual_blocks=4, patch=8),
     objective=Objective(organisation=0.2),
     realize=RealizeConfig(
-        channels=(64, 96, 128), patch=4, prediction="velocity", semantic_blur=0.6
+        channels=(64, 96, 128), patch=4, prediction="velocity", semantic_blur=0.9
     ),
-    sampler=Sampler("dpm++", 20),
+    sampler=Sampler("dpm++", 12),
     representation=Schedule(
         steps=3_600, batch=128, learning_rate=2e-3, warmup=200, decay="cosine", ema=0.998
     ),

@@ -30,7 +30,7 @@ from caps.training import Batches, Progress, Schedule, seeded, start_fabric, tra
 if TYPE_CHECKING:
     from lightning_fabric import Fabric
 
-CHECKED = 3_000  # unseen pairs behind the figures in the manifest
+FEWEST_PAIRS = 24
 UNSEEN = 1  # added to the seed for pairs that no stage has seen
 
 
@@ -48,7 +48,8 @@ class Pretraining:
     resume: bool = False
     minutes: float | None = None
     workers: int = 2
-    fabric: "Fabric" = field(default_factory=start_fabric)
+    checked: int = 3_000  # unseen pairs behind the figures in the manifest
+    fabric: "Fabric | None" = None
     progress: Callable[[], Progress] | None = None
     say: Callable[[str], None] = lambda _: None
     started: float = field(default_factory=time.monotonic)
@@ -61,14 +62,17 @@ class Pretraining:
 
     def result(self) -> Pretrained | None:
         """Run every stage that is not done yet."""
-        if not self.resume and (self.folder / MANIFEST).exists():
+        if self.seed < 0:
+            raise InputError(f"the seed is {self.seed}", "give 0 or more")
+        if self.preset.pairs < FEWEST_PAIRS:
             raise InputError(
-                f"{self.folder} holds a pretraining already", "name another folder or --resume"
+                f"{self.preset.pairs} pairs are too few", f"simulate at least {FEWEST_PAIRS}"
             )
-        self._remember()
-        pairs = self._pairs()
+        fabric = self.fabric = self.fabric or start_fabric(precision=self.preset.precision)
+        self._remember(fabric.is_global_zero)
+        pairs = self._pairs(fabric.is_global_zero)
         representation = self._network(Representation, self.preset.represent)
-        stage = RepresentationStage(representation, self.preset.objective)
+        stage = self._network(RepresentationStage, representation, self.preset.objective)
         if not self._train(
             "representation", stage, _pair_batches(pairs), self.preset.representation
         ):
@@ -86,26 +90,31 @@ class Pretraining:
             return None
         return self._finish(representation, source, fitted, modes, experts, router)
 
-    def _remember(self) -> None:
-        """Note what this run is, or refuse to go on with another one."""
+    def _remember(self, first_process: bool) -> None:
+        """Note what this run is, or refuse to overwrite or to go on with another one."""
         settings = {"preset": preset_to_dict(self.preset), "seed": self.seed}
         text = json.dumps(settings, indent=2) + "\n"
         note = self.work / "settings.json"
-        if self.resume and note.exists() and note.read_text(encoding="utf-8") != text:
+        begun = note.exists() or (self.folder / MANIFEST).exists()
+        if begun and not self.resume:
+            raise InputError(
+                f"{self.folder} holds a pretraining already", "name another folder or --resume"
+            )
+        if note.exists() and note.read_text(encoding="utf-8") != text:
             raise InputError(
                 f"{self.work} was begun with other settings", "resume with the same, or start anew"
             )
-        if self.fabric.is_global_zero:
+        if first_process:
             write_text(note, text)
 
-    def _pairs(self) -> PairBatch:
+    def _pairs(self, first_process: bool) -> PairBatch:
         """Simulate the source pairs, or read them back in a later sitting."""
         stored = self.work / "pairs"
         if self.resume and (stored / MANIFEST).exists():
             return load_pairs(stored)
         self.say(f"simulating {self.preset.pairs:,} pairs")
         pairs = simulate_pairs(self.preset.pairs, seed=self.seed, workers=self.workers)
-        if self.fabric.is_global_zero:
+        if first_process:
             save_pairs(pairs, stored, seed=self.seed)
         return pairs
 
@@ -117,9 +126,7 @@ class Pretraining:
     def _train(self, name: str, stage: nn.Module, batches: Batches, schedule: Schedule) -> bool:
         left = None
         if self.minutes is not None:
-            left = self.minutes - (time.monotonic() - self.started) / 60
-            if left <= 0:
-                return False
+            left = max(self.minutes - (time.monotonic() - self.started) / 60, 0.0)
         result = train(
             stage,
             batches,
@@ -132,6 +139,7 @@ class Pretraining:
             fabric=self.fabric,
             progress=self.progress() if self.progress else None,
         )
+        stage.cpu()  # codes, checks and the folder need no accelerator
         self.stages[name] = {
             "seconds": result.seconds,
             "steps": result.step,
@@ -182,7 +190,7 @@ class Pretraining:
         router: Router,
     ) -> Pretrained:
         self.say("checking on unseen pairs")
-        unseen = simulate_pairs(CHECKED, seed=self.seed + UNSEEN, workers=self.workers)
+        unseen = simulate_pairs(self.checked, seed=self.seed + UNSEEN, workers=self.workers)
         parts = zip(modes.names, fitted, experts, strict=True)
         pretrained = Pretrained(
             preset=self.preset,
@@ -205,7 +213,7 @@ class Pretraining:
                 "realization": realization_checks(pretrained, unseen),
             },
         )
-        if self.fabric.is_global_zero:
+        if self.fabric is not None and self.fabric.is_global_zero:
             pretrained.save(self.folder)
         return pretrained
 

@@ -13,7 +13,7 @@ from caps.artifacts import read_folder, write_folder
 from caps.errors import ArtifactError
 from caps.realize.experts import CodeScale, Denoiser
 from caps.realize.presets import Preset, preset_from_dict, preset_to_dict
-from caps.realize.prior import MaskPool, Prior
+from caps.realize.prior import PRIORS, MaskPool, Prior
 from caps.realize.router import Router
 from caps.realize.samplers import Sampler, sample
 from caps.realize.unet import Condition
@@ -80,6 +80,7 @@ class Pretrained:
         blur: float,
         generator: torch.Generator,
         sampler: Sampler | None = None,
+        anchored: bool = True,
     ) -> Tensor:
         """What `mode` makes of the given structures: (batch, time), not yet cut to the support.
 
@@ -94,7 +95,8 @@ class Pretrained:
         )
         if isinstance(mode.expert, ResidualVae):
             return mode.scale * mode.expert.sample(given, generator)
-        drawn = sample(mode.expert, given, sampler or self.preset.sampler, generator)
+        sampler = sampler or self.preset.sampler
+        drawn = sample(mode.expert, given, sampler, generator, anchored=anchored)
         return mode.scale * drawn if mode.expert.localised else drawn
 
     def counterparts(
@@ -157,13 +159,15 @@ class Pretrained:
         manifest, arrays = read_folder(folder, kind=KIND, version=VERSION)
         try:
             return cls._build(manifest, arrays)
-        except (KeyError, TypeError, ValueError, RuntimeError) as error:
+        except (IndexError, KeyError, TypeError, ValueError, RuntimeError) as error:
             raise ArtifactError(
                 f"{folder} does not hold what its manifest says ({error})", "pretrain it again"
             ) from error
 
     @classmethod
     def _build(cls, manifest: dict[str, Any], arrays: dict[str, dict[str, np.ndarray]]) -> Self:
+        for name in ("kind", "version", "sha256"):  # of this folder, not of what is in it
+            del manifest[name]
         preset = preset_from_dict(manifest.pop("preset"))
         described: Sequence[dict[str, Any]] = manifest.pop("modes")
         represent, realize = preset.represent, preset.realize
@@ -175,9 +179,17 @@ class Pretrained:
             if realize.mechanism == "vae":
                 empty = ResidualVae(represent)
             expert = _filled(empty, arrays[f"expert-{k}"])
+            _check_shape(f"prior-{k}/mean", prior["mean"], (represent.semantic,))
+            _check_shape(f"prior-{k}/factor", prior["factor"], (represent.semantic,) * 2)
+            _check_shape(f"prior-{k}/supports", prior["supports"][0], (-(-window // 8),))
+            if facts["prior"] not in PRIORS:
+                raise ValueError(f"unknown prior {facts['prior']!r}")
             fitted = Prior(facts["prior"], prior["mean"], prior["factor"])
-            modes.append(Mode(facts["name"], fitted, MaskPool(supports), expert, facts["scale"]))
+            scale = float(facts["scale"])
+            modes.append(Mode(facts["name"], fitted, MaskPool(supports), expert, scale))
         router = Router(represent.structure, represent.semantic, len(modes), realize.router_hidden)
+        for name in ("mean", "spread"):
+            _check_shape(f"codes/{name}", arrays["codes"][name], (represent.semantic,))
         codes = {name: torch.from_numpy(array) for name, array in arrays["codes"].items()}
         return cls(
             preset=preset,
@@ -187,6 +199,11 @@ class Pretrained:
             router=_filled(router, arrays["router"]),
             facts=manifest,
         )
+
+
+def _check_shape(name: str, array: np.ndarray, shape: tuple[int, ...]) -> None:
+    if array.shape != shape:
+        raise ValueError(f"{name} has shape {array.shape}, expected {shape}")
 
 
 def _weights(module: nn.Module) -> dict[str, np.ndarray]:

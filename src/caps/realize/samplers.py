@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from caps.errors import InputError
+from caps.realize.diffusion import NoiseSchedule
 from caps.realize.experts import LIMIT, Denoiser
 from caps.realize.unet import Condition
 
@@ -35,16 +36,22 @@ class Sampler:
 
 @torch.no_grad()
 def sample(
-    denoiser: Denoiser, given: Condition, sampler: Sampler, generator: torch.Generator
+    denoiser: Denoiser,
+    given: Condition,
+    sampler: Sampler,
+    generator: torch.Generator,
+    *,
+    anchored: bool = True,
 ) -> Tensor:
     """Draw one scaled residual for each row of the condition.
 
     It is the last clean estimate as the expert gives it: small outside the support, not zero.
+    `anchored` puts the estimates of the earlier steps to zero there, which is known to be right.
     """
     schedule, (rows, window) = denoiser.schedule, given.support.shape
     device = given.support.device
     count = min(sampler.steps, schedule.steps)
-    grid = torch.linspace(schedule.steps - 1, 0, count).round().long().tolist()
+    grid = _grid(schedule, count, sampler.method)
 
     def fresh() -> Tensor:
         return torch.randn((rows, window), generator=generator, device=device)
@@ -52,8 +59,7 @@ def sample(
     draw, step = fresh(), _SolverStep()
     for now, following in pairwise(grid):
         estimate = _estimate(denoiser, draw, now, given)
-        # Outside m the residual is known to be zero: every estimate is put back there.
-        clean = estimate * given.support if denoiser.localised else estimate
+        clean = estimate * given.support if anchored and denoiser.localised else estimate
         ab, ab_next = schedule.alpha_bar[now], schedule.alpha_bar[following]
         if sampler.method == "dpm++":
             draw = step(draw, clean, ab, ab_next)
@@ -62,6 +68,20 @@ def sample(
                 draw, clean, ab, ab_next, fresh if sampler.method == "ddpm" else None
             )
     return _estimate(denoiser, draw, grid[-1], given)
+
+
+def _grid(schedule: NoiseSchedule, count: int, method: Method) -> list[int]:
+    """The diffusion steps to visit, from noise to data.
+
+    The solver's error is in log signal-to-noise, so its steps are even in that; for few steps an
+    even grid in time would draw residuals of small size too large.
+    """
+    if method != "dpm++":
+        return torch.linspace(schedule.steps - 1, 0, count).round().long().tolist()
+    levels = torch.logit(schedule.alpha_bar.double())  # falls with the step
+    wanted = torch.linspace(float(levels[-1]), float(levels[0]), count, dtype=torch.float64)
+    nearest = (levels.unsqueeze(0) - wanted.unsqueeze(1)).abs().argmin(dim=1)
+    return sorted(set(nearest.tolist()), reverse=True)
 
 
 def _estimate(denoiser: Denoiser, draw: Tensor, now: int, given: Condition) -> Tensor:

@@ -97,8 +97,8 @@ def _energy(truth: Tensor, estimate: Tensor, rows: Tensor, support: Tensor) -> f
 def _shuffle_within(family: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     order = np.arange(len(family))
     for k in np.unique(family):
-        rows = np.flatnonzero(family == k)
-        order[rows] = np.roll(rng.permutation(rows), 1)
+        rows = rng.permutation(np.flatnonzero(family == k))
+        order[rows] = np.roll(rows, 1)
     return order
 
 

@@ -20,7 +20,7 @@ class RepresentConfig:
     location: int = 64  # location embedding of the residual decoder
     base_width: int = 256
     residual_width: int = 192
-    residual_blocks: int = 6  # dilations 1, 2, 4, ...: the whole window is seen at full length
+    residual_blocks: int = 6  # dilations 1, 2, 4, 8, 1, ...; the codes carry what lies farther off
     patch: int = 1  # time steps the residual decoder treats as one position; 1 = full length
 
     def __post_init__(self) -> None:
