@@ -1,21 +1,35 @@
-"""`caps demo` writes what it says, calls its score a stand-in, and its files evaluate alike."""
+"""`caps demo` writes what it says, judges itself by its incidents, and its files evaluate alike."""
 
 import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from caps.cli.demo import demo, stand_in_score
+from caps.cli.demo import demo
 from caps.cli.main import main
 from caps.series import read
 from caps.simulate.telemetry import month_of_telemetry
+from untrained_weights import FAST, save_untrained_weights
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def hurried(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Untrained weights and a small detector: quick, and no good at finding incidents."""
+    folder = tmp_path_factory.mktemp("weights") / "untrained"
+    save_untrained_weights(folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("caps.realize.pretrained.SHIPPED", folder)
+        patch.setattr("caps.detect.estimator.DetectorConfig", lambda: FAST)
+        patch.setattr("caps.detect.fitting.REFERENCES", 16)
+        yield
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory, hurried: None) -> Path:
     out = tmp_path_factory.mktemp("demo")
     demo(out=out, seed=4)
     return out
@@ -38,59 +52,59 @@ def test_the_file_holds_the_simulated_month(folder: Path) -> None:
     assert np.array_equal(series.time, month.time)
 
 
-def test_the_picture_is_a_picture(folder: Path) -> None:
+def test_it_writes_report_picture_scores_and_events(folder: Path) -> None:
     assert (folder / "overview.png").read_bytes().startswith(b"\x89PNG")
+    assert "<html" in (folder / "report.html").read_text(encoding="utf-8")
     assert sorted(path.name for path in folder.iterdir()) == [
+        "events.csv",
         "overview.png",
+        "report.html",
         "scores.csv",
         "telemetry.csv",
     ]
 
 
-def test_it_says_plainly_that_detection_is_missing(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    shown = " ".join(run(capsys, "demo", "--out", str(tmp_path)).split())
-    assert "Detection is not part of this version yet" in shown
-    assert "stand-in, not CAPS" in shown
-    for incident in month_of_telemetry(0).incidents:
-        assert incident.name in shown
-    for text in ("2 gaps in time", "VUS-PR", "random", "all ones", "telemetry.csv"):
-        assert text in shown
-
-
-def test_json_equals_evaluating_the_written_scores(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    facts = json.loads(run(capsys, "demo", "--out", str(tmp_path), "--seed", "4", "--json"))
-    scores = str(tmp_path / "scores.csv")
-    options = ["--score", "stand_in_score", "--label", "label", "--window", "144", "--json"]
-    assert json.loads(run(capsys, "evaluate", scores, *options)) == facts["metrics"]
-    assert "not CAPS" in facts["score"]
-    assert len(facts["incidents"]) == 5
-    assert facts["floors"]["random"]["vus_pr"] < facts["metrics"]["vus_pr"]
-    assert all(Path(path).is_file() for path in facts["files"])
-
-
-def test_without_matplotlib_it_says_how_to_get_the_picture(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+def test_it_says_what_was_found_and_what_had_happened(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    hurried: None,
 ) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    shown = run(capsys, "demo", "--out", str(tmp_path))
+    shown = " ".join(run(capsys, "demo", "--out", str(tmp_path)).split())
+    for incident in month_of_telemetry(0).incidents:
+        assert incident.name in shown
+    for text in ("2 gaps in time", "of 5 incidents found", "VUS-PR", "random", "report.html"):
+        assert text in shown
     assert "caps-tsad[plots]" in shown
     assert not (tmp_path / "overview.png").exists()
 
 
-def test_the_stand_in_measures_distance_from_the_usual_time_of_day() -> None:
-    day = np.arange(144)
-    wobble = np.tile([-1.0, 1.0, -1.0, 1.0, 0.0], (144, 1)).T
-    values = np.concatenate([(day + wobble).ravel(), day + 3.0])
-    values[-1] = np.nan
-    time = np.datetime64("2024-01-01T00:00:00") + np.arange(6 * 144) * np.timedelta64(600, "s")
-    series = read({"time": time, "load": values})
-    score = stand_in_score(series[: 5 * 144], series[5 * 144 :])
-    assert np.allclose(score[:-1], 3.0)
-    assert score[-1] == 0
+def test_json_equals_evaluating_the_written_scores(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], hurried: None
+) -> None:
+    facts = json.loads(run(capsys, "demo", "--out", str(tmp_path), "--seed", "4", "--json"))
+    scores = str(tmp_path / "scores.csv")
+    options = ["--score", "score", "--label", "label", "--window", "144", "--json"]
+    assert json.loads(run(capsys, "evaluate", scores, *options)) == facts["metrics"]
+    assert all(Path(path).is_file() for path in facts["files"])
+    check_judgement(facts)
+
+
+def check_judgement(facts: dict[str, object]) -> None:
+    """Every event belongs to an incident or is a false one."""
+    month = month_of_telemetry(4)
+    events, incidents = facts["events"], facts["incidents"]
+    true = set()
+    for told, incident in zip(incidents, month.incidents, strict=True):
+        for number in told["events"]:
+            event = events[number - 1]
+            assert np.datetime64(event["start"]) < incident.end
+            assert np.datetime64(event["end"]) >= incident.start
+            assert max(event["contributions"][metric] for metric in incident.metrics) >= 0.2
+            true.add(number)
+    assert facts["incidents_found"] == sum(bool(told["events"]) for told in incidents)
+    assert sorted([*true, *facts["false_events"]]) == [event["event"] for event in events]
 
 
 @pytest.mark.parametrize(

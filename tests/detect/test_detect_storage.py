@@ -139,6 +139,8 @@ def channel(manifest: dict[str, Any]) -> dict[str, Any]:
         lambda manifest: channel(manifest).update(state="unknown"),
         lambda manifest: channel(manifest).update(calibration=None),
         lambda manifest: channel(manifest).update(name=["a"]),
+        lambda manifest: channel(manifest).update(level={"low": 1.0, "high": 0.0, "scale": 1.0}),
+        lambda manifest: channel(manifest).pop("level"),
         lambda manifest: manifest["model"]["channels"].pop(),
         lambda manifest: manifest["model"].update(aggregate="worst"),
         lambda manifest: manifest["model"].update(causal="no"),
@@ -152,7 +154,7 @@ def channel(manifest: dict[str, Any]) -> dict[str, Any]:
         lambda manifest: manifest.update(model=[]),
         lambda manifest: manifest.update(parameters=None),
     ],
-    ids=range(19),
+    ids=range(21),
 )
 def test_a_forged_manifest_is_refused(
     folder: Path, change: Callable[[dict[str, Any]], None]

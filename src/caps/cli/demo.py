@@ -1,7 +1,7 @@
-"""`caps demo`: a simulated month of telemetry, read, scored by a stand-in and evaluated."""
+"""`caps demo`: a simulated month of telemetry; CAPS looks for its five incidents."""
 
 import json
-from collections.abc import Iterable
+import time as clock
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -10,45 +10,74 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 from cyclopts import Parameter
 
-from caps.artifacts import replacing, write_text
+from caps.artifacts import write_text
 from caps.cli.evaluate import print_evaluation
-from caps.errors import InputError
+from caps.cli.results import (
+    Run,
+    check_folder,
+    fit_progress,
+    print_events,
+    quiet_threads,
+    report_of,
+    write_table,
+)
 from caps.metrics import Evaluation, Floors, evaluate, floors
 from caps.series import Series, read
 from caps.simulate.telemetry import STEPS_PER_DAY, Incident, Telemetry, month_of_telemetry
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from rich.table import Table
 
-STAND_IN = (
-    "Detection is not part of this version yet. The scores here are a stand-in, not CAPS: the "
-    "distance of each metric from its median at the same time of day in the training part, "
-    "divided by the median of such distances; the largest over the metrics."
-)
-SCORE = "stand_in_score"
-TELEMETRY, SCORES, PICTURE = "telemetry.csv", "scores.csv", "overview.png"
-INK, MARK, SHADE = "#2457a6", "#c0392b", "#f3d9a4"
+ALARMS = "1/week"  # what a person on call would put up with
+TELEMETRY, SCORES, EVENTS = "telemetry.csv", "scores.csv", "events.csv"
+REPORT, PICTURE = "report.html", "overview.png"
+NOTABLE = 0.2  # share of an event's evidence from which on a metric is part of it
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What the demo found out; scores and labels belong to the rows of `rest`."""
+    """What the demo found out; `score` and `labels` belong to the rows after training."""
 
-    series: Series
-    train: Series
-    rest: Series
+    run: Run
+    incidents: tuple[Incident, ...]
     score: np.ndarray
     labels: np.ndarray
-    incidents: tuple[Incident, ...]
     result: Evaluation
     floor: Floors
+
+    @property
+    def series(self) -> Series:
+        """The month as it was read back."""
+        return self.run.analysis.series
+
+    def events_of(self, incident: Incident) -> list[int]:
+        """Numbers of the events during the incident in one of the metrics it shows in."""
+        time, found = _times(self.series), []
+        for each in self.run.explained:
+            start, end = time[each.event.start], time[each.event.end - 1]
+            told = any(each.contributions[metric] >= NOTABLE for metric in incident.metrics)
+            if start < incident.end and end >= incident.start and told:
+                found.append(each.number)
+        return found
+
+    @property
+    def found(self) -> int:
+        """Incidents with at least one event."""
+        return sum(bool(self.events_of(incident)) for incident in self.incidents)
+
+    @property
+    def false_events(self) -> list[int]:
+        """Numbers of the events that belong to no incident, those of the training part included."""
+        true = {number for incident in self.incidents for number in self.events_of(incident)}
+        return [each.number for each in self.run.explained if each.number not in true]
 
 
 def demo(
     *,
     out: Path = Path("caps-demo"),
     seed: int = 0,
+    alarms: str = ALARMS,
+    pretrained: Path | None = None,
     json_output: Annotated[bool, Parameter(name="--json", negative="")] = False,
 ) -> None:
     """Run on a simulated month of telemetry; needs no files.
@@ -56,22 +85,22 @@ def demo(
     Parameters
     ----------
     out
-        Folder for telemetry.csv, scores.csv and overview.png.
+        Folder for telemetry.csv, scores.csv, events.csv, report.html and overview.png.
     seed
         Another seed makes another month.
+    alarms
+        False alarms that are acceptable: 1/week, 1/day, 1/1000 (rows).
+    pretrained
+        Folder of pretrained weights, instead of the shipped ones.
     json_output
         Print JSON instead of tables.
     """
-    if out.exists() and not out.is_dir():
-        raise InputError(f"{out} is a file", "name a folder with --out")
+    check_folder(out)
     telemetry = month_of_telemetry(seed)
-    files = [out / TELEMETRY, out / SCORES]
-    _write_telemetry(telemetry, files[0])
-    outcome = _score_and_evaluate(files[0], telemetry)
-    scored = {SCORE: outcome.score, "label": outcome.labels}
-    _write_frame(outcome.rest.frame(scored), files[1])
-    if _draw_overview(outcome, out / PICTURE):
-        files.append(out / PICTURE)
+    quiet_threads()
+    _write_telemetry(telemetry, out / TELEMETRY)
+    outcome = _detect(out / TELEMETRY, telemetry, seed, alarms, pretrained)
+    files = [out / TELEMETRY, *_write_results(outcome, out)]
     if json_output:
         print(json.dumps(_facts(outcome, seed, files), indent=2))
     else:
@@ -83,51 +112,55 @@ def _write_telemetry(telemetry: Telemetry, path: Path) -> None:
 
     frame = pd.DataFrame(telemetry.values, columns=list(telemetry.metrics))
     frame.insert(0, "time", pd.DatetimeIndex(telemetry.time, tz="UTC"))
-    _write_frame(frame.assign(label=telemetry.labels.astype(int)), path)
-
-
-def _write_frame(frame: Any, path: Path) -> None:
+    frame["label"] = telemetry.labels.astype(int)
     text = frame.to_csv(index=False, float_format="%.10g", date_format="%Y-%m-%dT%H:%M:%SZ")
     write_text(path, text)
 
 
-def _score_and_evaluate(path: Path, telemetry: Telemetry) -> Outcome:
-    """Everything from here on knows the file alone; the incidents are kept for the report."""
+def _detect(
+    path: Path, telemetry: Telemetry, seed: int, alarms: str, pretrained: Path | None
+) -> Outcome:
+    """CAPS knows the file alone, without its labels; the incidents are kept for the comparison."""
+    from caps.detect import CAPS
+
+    started = clock.monotonic()
     series = read(path, exclude="label")
-    train, rest = series.split(telemetry.train_end)
-    labels = read(path, columns="label").values[len(train) :, 0].astype(int)
-    score = stand_in_score(train, rest)
+    model = CAPS(train=telemetry.train_end, alarms=alarms, seed=seed, pretrained=pretrained)
+    with fit_progress() as progress:
+        model.fit(series, progress=progress)
+    analysis = model.analyze(series)
+    train_rows = len(series.split(telemetry.train_end)[0])
+    run = Run(
+        title="A simulated month of telemetry",
+        model=model,
+        analysis=analysis,
+        explained=analysis.explanations(),
+        train_rows=train_rows,
+        seconds=clock.monotonic() - started,
+    )
+    labels = read(path, columns="label").values[train_rows:, 0].astype(int)
+    # Rounded as written, so that the file evaluates to exactly these figures.
+    score = np.nan_to_num(analysis.score[train_rows:]).round(9)
     result = evaluate(score, labels, window=STEPS_PER_DAY)
-    return Outcome(
-        series=series,
-        train=train,
-        rest=rest,
-        score=score,
-        labels=labels,
-        incidents=telemetry.incidents,
-        result=result,
-        floor=floors(labels, window=result.window),
-    )
+    floor = floors(labels, window=result.window)
+    return Outcome(run, telemetry.incidents, score, labels, result, floor)
 
 
-def stand_in_score(train: Series, rest: Series) -> np.ndarray:
-    """Distance from the usual value at the time of day, in units of the usual distance.
+def _write_results(outcome: Outcome, out: Path) -> list[Path]:
+    from caps.cli.overview import draw_overview
+    from caps.detect.tables import event_table
+    from caps.report import write_report
 
-    A value that was not observed has no distance; a row without any observed value scores 0.
-    """
-    usual = _usual_day(train)
-    unit = np.nanmedian(np.abs(train.values - usual[_slot(train)]), axis=0)
-    distance = np.abs(rest.values - usual[_slot(rest)]) / unit
-    # Rounded, so that the file holds exactly these scores and ties stay ties.
-    return np.asarray(np.max(distance, axis=1, where=rest.observed, initial=0.0).round(6))
-
-
-def _usual_day(train: Series) -> np.ndarray:
-    """Median of every metric at every time of day: (slot, metric)."""
-    slot = _slot(train)
-    return np.array(
-        [np.nanmedian(train.values[slot == each], axis=0) for each in range(STEPS_PER_DAY)]
-    )
+    run, paths = outcome.run, [out / SCORES, out / EVENTS, out / REPORT]
+    rest = outcome.series[run.train_rows :]
+    numbers = run.analysis.event_id[run.train_rows :]
+    columns = {"score": outcome.score, "event": numbers, "label": outcome.labels}
+    write_table(rest.frame(columns), paths[0])
+    write_table(event_table(run.analysis, run.explained), paths[1])
+    write_report(report_of(run), paths[2])
+    if draw_overview(run, outcome.incidents, out / PICTURE):
+        paths.append(out / PICTURE)
+    return paths
 
 
 def _times(series: Series) -> np.ndarray:
@@ -135,35 +168,23 @@ def _times(series: Series) -> np.ndarray:
     return series.time
 
 
-def _slot(series: Series) -> np.ndarray:
-    since_midnight = _times(series) - _times(series).astype("datetime64[D]")
-    return np.asarray(since_midnight // np.timedelta64(10, "m"))
-
-
-def _highest(outcome: Outcome, incident: Incident) -> float:
-    time = _times(outcome.rest)
-    during = (time >= incident.start) & (time < incident.end)
-    return float(outcome.score[during].max())
-
-
 def _facts(outcome: Outcome, seed: int, files: list[Path]) -> dict[str, Any]:
     floor = outcome.floor
     return {
-        "score": STAND_IN,
         "seed": seed,
-        "rows": len(outcome.series),
-        "train_rows": len(outcome.train),
-        "notes": outcome.series.notes(),
+        **outcome.run.facts(),
         "incidents": [
             {
                 "name": incident.name,
                 "start": str(incident.start),
                 "end": str(incident.end),
                 "metrics": incident.metrics,
-                "highest_score": _highest(outcome, incident),
+                "events": outcome.events_of(incident),
             }
             for incident in outcome.incidents
         ],
+        "incidents_found": outcome.found,
+        "false_events": outcome.false_events,
         "protocol": outcome.result.protocol,
         "metrics": outcome.result.as_dict(),
         "floors": {
@@ -182,99 +203,50 @@ def _print_summary(outcome: Outcome, files: list[Path]) -> None:
     console = Console(highlight=False)
 
     def say(text: str) -> None:
-        console.print(Padding(text, (0, 0, 0, 2), expand=False))
+        console.print(Padding(text, (0, 0, 0, 2), expand=False), markup=False)
 
-    console.print(f"{STAND_IN}\n", style="yellow")
+    run = outcome.run
     console.print("[bold]1. A month of telemetry[/bold], simulated, written and read back")
     say(str(outcome.series))
-    for note in outcome.series.notes():
+    for note in run.notes:
         say(f"note: {note}")
-    say(f"{len(outcome.train)} rows of training without incidents, then {len(outcome.rest)} rows")
-    console.print("\n[bold]2. What happened[/bold], and how the stand-in saw it")
+    rest = len(outcome.series) - run.train_rows
+    say(f"{run.train_rows} rows of training without incidents, then {rest} rows")
+    console.print("\n[bold]2. What CAPS found[/bold], without labels")
+    expected = run.model.expected_alarms_["per day"] * 7
+    say(f"alarm budget {run.model.alarms}: {expected:.2g} false alarms a week to expect")
+    print_events(run.explained, outcome.series)
+    console.print("\n[bold]3. What had happened[/bold]")
     console.print(_incident_table(outcome))
-    outside = np.quantile(outcome.score[outcome.labels == 0], [0.5, 0.99])
-    say(f"without an incident: median {outside[0]:.1f}, 99 % of rows below {outside[1]:.1f}")
-    console.print("\n[bold]3. How good is the stand-in?[/bold]")
+    count, false = len(outcome.incidents), len(outcome.false_events)
+    console.print(
+        f"  [bold]{outcome.found} of {count} incidents found, {false} false events[/bold]"
+    )
+    console.print("\n[bold]4. How good are the scores?[/bold]")
     print_evaluation(outcome.result, outcome.floor, window_origin="one day")
     console.print("\n[bold]Written[/bold]")
     for path in files:
         console.print(f"  {path}", soft_wrap=True)
     if PICTURE not in {path.name for path in files}:
-        say(f"no {PICTURE}: it needs matplotlib, pip install 'caps-tsad\\[plots]'")
+        say(f"no {PICTURE}: it needs matplotlib, pip install 'caps-tsad[plots]'")
     console.print("The last table again, from the file:")
     scores = next(path for path in files if path.name == SCORES)
-    options = f"--score {SCORE} --label label --window {STEPS_PER_DAY}"
+    options = f"--score score --label label --window {STEPS_PER_DAY}"
     console.print(f"  caps evaluate {scores} {options}", soft_wrap=True)
 
 
 def _incident_table(outcome: Outcome) -> "Table":
     from rich.table import Table
 
-    table = Table("incident", "starts (UTC)", "hours", "shows in", "highest score")
+    table = Table("incident", "starts (UTC)", "hours", "shows in", "events")
     for incident in outcome.incidents:
         hours = (incident.end - incident.start) / np.timedelta64(1, "h")
+        numbers = outcome.events_of(incident)
         table.add_row(
             incident.name,
             f"{incident.start.astype(datetime):%d %b %H:%M}",
             f"{hours:.1f}",
             ", ".join(incident.metrics),
-            f"{_highest(outcome, incident):.1f}",
+            ", ".join(map(str, numbers)) if numbers else "missed",
         )
     return table
-
-
-def _draw_overview(outcome: Outcome, path: Path) -> bool:
-    """Draw metrics, incidents and score to a PNG file; False where matplotlib is not installed."""
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.dates import DateFormatter
-        from matplotlib.figure import Figure
-    except ImportError:
-        return False
-    series, day_and_month = outcome.series, DateFormatter("%d %b")  # type: ignore[no-untyped-call]
-    figure = Figure(figsize=(11, 8), layout="constrained")
-    FigureCanvasAgg(figure)
-    panels = figure.subplots(len(series.channels) + 1, 1, sharex=True)
-    for panel in panels:
-        panel.axvspan(_times(outcome.train)[0], _times(outcome.rest)[0], color="0.95", zorder=-1)
-    for place, name in enumerate(series.channels):
-        panels[place].plot(_times(series), series.values[:, place], color=INK, lw=0.7)
-        _dress(panels[place], name, [each for each in outcome.incidents if name in each.metrics])
-    panels[-1].plot(_times(outcome.rest), outcome.score, color=MARK, lw=0.7)
-    panels[-1].set_yscale("log")
-    panels[-1].set_ylim(bottom=1)
-    panels[-1].yaxis.set_major_formatter("{x:g}")
-    panels[-1].xaxis.set_major_formatter(day_and_month)
-    _dress(panels[-1], "stand-in score\n(not CAPS)", outcome.incidents)
-    _name_above(panels[0], outcome)
-    figure.align_ylabels()
-    with replacing(path) as temporary:
-        figure.savefig(temporary, format="png", dpi=110)
-    return True
-
-
-def _dress(panel: "Axes", title: str, incidents: Iterable[Incident]) -> None:
-    for incident in incidents:
-        panel.axvspan(incident.start, incident.end, color=SHADE, lw=0, zorder=0)  # type: ignore[arg-type]
-    panel.set_ylabel(title, rotation=0, ha="right", va="center")
-    panel.margins(x=0)
-    panel.spines[["top", "right"]].set_visible(False)
-    panel.tick_params(labelsize=8)
-
-
-def _name_above(panel: "Axes", outcome: Outcome) -> None:
-    """Write the training part and the incidents over the top panel."""
-    spans = [
-        (incident.name.replace(" ", "\n", 1), incident.start, incident.end)
-        for incident in outcome.incidents
-    ]
-    train = _times(outcome.train)
-    for name, start, end in [("training part, no incidents", train[0], train[-1]), *spans]:
-        panel.annotate(
-            name,
-            (start + (end - start) / 2, 1.04),
-            xycoords=panel.get_xaxis_transform(),
-            ha="center",
-            fontsize=8,
-            annotation_clip=False,
-        )

@@ -297,31 +297,49 @@ def print_events(explained: "list[Explanation]", series: "Series") -> None:
     from rich.console import Console
     from rich.table import Table
 
+    from caps.detect.analysis import NOTABLE
+
     console = Console(highlight=False)
     if not explained:
         console.print("no events")
         return
     count = len(explained)
     shown = sorted(explained, key=lambda each: each.event.p_value or 0.0)[:MOST_LISTED]
-    unit = "" if series.time is None else " (UTC)" if series.timezone else ""
-    table = Table("event", f"start{unit}", f"end{unit}", "score", "p-value", "what")
+    table = Table("event", "start", "end", "score", "p-value", "kind", "channels", "size")
     for each in sorted(shown, key=lambda each: each.number):
         event = each.event
+        notable = [name for name, share in each.contributions.items() if share >= NOTABLE]
         table.add_row(
             str(each.number),
             _when(series, event.start),
             _when(series, event.end - 1),
             f"{event.score:.3f}",
-            f"{event.p_value:.1e}",
-            each.reason,
+            f"{event.p_value:.0e}",
+            each.kind or "",
+            ", ".join(notable),
+            "" if event.size is None else f"{event.size:.1f} {event.direction}",
         )
     console.print(f"{count} event{'s' if count > 1 else ''}", style="bold")
     console.print(table)
+    clock = "times in UTC; " if series.time is not None and series.timezone else ""
+    console.print(
+        f"{clock}size: mean distance to what was expected, in spreads of the surroundings",
+        style="dim",
+    )
     if count > len(shown):
         console.print(f"the {len(shown)} strongest of {count}; all are in the files", style="dim")
 
 
 def _when(series: "Series", row: int) -> str:
+    """The row's time as short as it can be told apart, or its number."""
     if series.time is None:
         return str(row)
-    return str(series.time[row].astype("datetime64[s]")).replace("T", " ")
+    unit = "m" if _whole_minutes(series) else "s"
+    return str(series.time[row].astype(f"datetime64[{unit}]"))[2:].replace("T", " ")
+
+
+def _whole_minutes(series: "Series") -> bool:
+    import numpy as np
+
+    step = series.sampling.step
+    return step is not None and step % np.timedelta64(60, "s") == np.timedelta64(0, "s")

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 FloatArray = NDArray[np.float64]
 Construction = Literal["caps", "shuffled", "direct", "injection"]
 ALARMS = "1/1000"
-SAVED = ("alarms", "construction", "members", "references", "aggregate", "causal")
+SAVED = ("alarms", "construction", "members", "references", "level", "aggregate", "causal")
 
 
 class CAPS(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
@@ -64,6 +64,9 @@ class CAPS(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         Windows of training to make counterparts of, at most.
     seed
         Same seed, same result.
+    level
+        Count a channel that leaves its range of training as evidence too; False leaves all to the
+        detector, as in the paper.
     aggregate
         How channels are put together: the strongest evidence, or the mean of the "top5".
     causal
@@ -93,6 +96,7 @@ class CAPS(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         modes: Sequence[int] | None = None,
         members: int | None = None,
         references: int | None = None,
+        level: bool = True,
         seed: int = 0,
         aggregate: Aggregate = "max",
         causal: bool = False,
@@ -109,6 +113,7 @@ class CAPS(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         self.modes = modes
         self.members = members
         self.references = references
+        self.level = level
         self.seed = seed
         self.aggregate = aggregate
         self.causal = causal
@@ -284,6 +289,7 @@ class CAPS(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
             construction=self.construction,
             modes=self.modes,
             references=REFERENCES if self.references is None else self.references,
+            level=bool(self.level),
             seed=int(self.seed),
             cache=None if self.cache is None else Path(self.cache),
         )

@@ -4,7 +4,9 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import logit
 
+from caps.detect.threshold import Calibration
 from caps.errors import InputError
 
 FloatArray = NDArray[np.float64]
@@ -19,6 +21,19 @@ HALVINGS = float(np.log10(2))  # a p-value ten times smaller halves what is miss
 def evidence_of(p_values: FloatArray) -> FloatArray:
     """-log p: 0 for the most usual row, 1 on average for normal ones; not-a-number stays."""
     return np.asarray(-np.log(np.clip(p_values, SMALLEST, 1.0)))
+
+
+def tail_evidence(calibration: Calibration, scores: FloatArray) -> FloatArray:
+    """-log p of detector scores; not-a-number stays.
+
+    Beyond the counted levels the tail is taken as exponential: a bounded one would make all of
+    the strongest rows equal.
+    """
+    smallest = np.finfo(np.float64).eps
+    level = logit(np.clip(scores, smallest, 1 - smallest))
+    beyond = np.maximum(level - calibration.tail, 0.0) / calibration.scale
+    counted = np.interp(level, calibration.levels, -np.log(calibration.row_rate))
+    return np.where(np.isnan(scores), np.nan, counted + beyond)
 
 
 def combine(evidence: FloatArray, aggregate: Aggregate = "max") -> FloatArray:

@@ -6,7 +6,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from caps.detect.evidence import Aggregate, combine, evidence_of, score_of, shares
+from caps.detect.evidence import Aggregate, combine, evidence_of, score_of, shares, tail_evidence
+from caps.detect.level import LevelRange
 from caps.detect.networks import Detector
 from caps.detect.scoring import score_series
 from caps.detect.threshold import Calibration
@@ -30,6 +31,7 @@ class Channel:
     detector: Detector | None
     calibration: Calibration | None  # of its own scores
     bank: NDArray[np.float32]  # (time,) scaled training rows, for normal counterparts
+    level: LevelRange | None = None  # None: levels say nothing
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,21 +84,21 @@ class Fitted:
             )
         scaled = self.scaled(series)
         evidence = np.empty(scaled.shape)
-        score = np.empty(0)
         for place, channel in enumerate(self.channels):
-            raw = channel_scores(channel, scaled[:, place], causal=self.causal)
-            if raw is not None and channel.calibration is not None:
-                score = raw
-                evidence[:, place] = evidence_of(channel.calibration.p_values(raw))
-            else:
-                centre = float(self.scaler.centre[place])
-                evidence[:, place] = _standing(channel, series.values[:, place], centre)
-        if len(self.channels) == 1 and self.channels[0].detector is not None:
-            return Scores(score, evidence)
+            evidence[:, place] = self._evidence(channel, place, series, scaled[:, place])
         return Scores(score_of(combine(evidence, self.aggregate)), evidence)
 
+    def _evidence(
+        self, channel: Channel, place: int, series: Series, scaled: FloatArray
+    ) -> FloatArray:
+        raw = detector_scores(channel, scaled, causal=self.causal)
+        if raw is None or channel.calibration is None:
+            return _standing(channel, series.values[:, place], float(self.scaler.centre[place]))
+        told = tail_evidence(channel.calibration, raw)
+        return told if channel.level is None else np.maximum(told, channel.level.evidence(scaled))
 
-def channel_scores(channel: Channel, scaled: FloatArray, *, causal: bool) -> FloatArray | None:
+
+def detector_scores(channel: Channel, scaled: FloatArray, *, causal: bool) -> FloatArray | None:
     """What the channel's own detector says of its scaled values; None without a detector."""
     if channel.detector is None:
         return None

@@ -15,8 +15,9 @@ from caps.detect.config import DetectorConfig
 from caps.detect.counterpart import deviation, normal_counterpart
 from caps.detect.events import EventRules
 from caps.detect.evidence import Aggregate
-from caps.detect.fitted import Channel, Fitted, State, channel_scores
+from caps.detect.fitted import Channel, Fitted, State, detector_scores
 from caps.detect.learning import train_detector
+from caps.detect.level import LevelRange
 from caps.detect.threshold import FEWEST_ROWS, Calibration, calibrate, held_out_blocks
 from caps.errors import InputError
 from caps.realize import Pretrained
@@ -57,6 +58,7 @@ class FitSettings:
     construction: Construction = "caps"
     modes: Sequence[int] | None = None
     references: int = REFERENCES
+    level: bool = True
     seed: int = 0
     cache: Path | None = None
 
@@ -86,15 +88,13 @@ def fit(
     blank = Fitted(
         channels=tuple(channels),
         scaler=work.scaler,
-        calibration=work.calibrations[0] if work.calibrations else _nothing(settings.rules),
+        calibration=_nothing(settings.rules),
         aggregate=settings.aggregate,
         causal=settings.causal,
         step=train.sampling.step,
         facts=work.facts(),
     )
     work.progress("calibrating", 1.0)
-    if len(channels) == 1 and channels[0].calibration is not None:
-        return blank
     return replace(blank, calibration=work.calibrate_rows(blank))
 
 
@@ -126,7 +126,6 @@ class _Work:
                 f"{len(train)} training rows are too few to keep some for the threshold: "
                 "it rests on rows the detector has learned from, expect more alarms than stated"
             )
-        self.calibrations: list[Calibration] = []
         self.references = self._references()
         self.modes = self._modes()
 
@@ -158,10 +157,15 @@ class _Work:
             settings.seed + place,
             progress=_Steps(lambda share: report("training", _trained(share)), steps),
         )
-        channel = Channel(name, "learned", rows, detector, None, bank)
-        calibration = calibrate(self._held_scores(channel, values), settings.rules)
-        self.calibrations.append(calibration)
-        return replace(channel, calibration=calibration)
+        level = None
+        if settings.level:
+            level = LevelRange.fit(
+                [values[block] for block in self.kept], [values[block] for block in self.held]
+            )
+        channel = Channel(name, "learned", rows, detector, None, bank, level)
+        return replace(
+            channel, calibration=calibrate(self._held_scores(channel, values), settings.rules)
+        )
 
     def calibrate_rows(self, fitted: Fitted) -> Calibration:
         """Calibrate what all channels say together, on the same held-out rows."""
@@ -274,13 +278,13 @@ class _Work:
     def _held_scores(self, channel: Channel, values: FloatArray) -> list[FloatArray]:
         scores = []
         for block, around in self._calibration_blocks():
-            score = channel_scores(channel, values[around], causal=self.settings.causal)
+            score = detector_scores(channel, values[around], causal=self.settings.causal)
             assert score is not None  # the channel has a detector
             scores.append(score[block.start - around.start : block.stop - around.start])
         if sum(int(np.isfinite(score).sum()) for score in scores) >= FEWEST_ROWS:
             return scores
         # Nearly all gap: the rows learned from have to do.
-        whole = channel_scores(channel, values, causal=self.settings.causal)
+        whole = detector_scores(channel, values, causal=self.settings.causal)
         return [] if whole is None else [whole]
 
     def _calibration_blocks(self) -> list[tuple[slice, slice]]:

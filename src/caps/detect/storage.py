@@ -17,6 +17,7 @@ from caps.artifacts import read_folder, write_folder
 from caps.detect.config import DetectorConfig
 from caps.detect.evidence import AGGREGATES
 from caps.detect.fitted import Channel, Fitted
+from caps.detect.level import LevelRange
 from caps.detect.networks import Detector
 from caps.detect.threshold import Calibration
 from caps.errors import ArtifactError, InputError
@@ -102,6 +103,7 @@ def _channel_facts(channel: Channel) -> dict[str, Any]:
         "rows": channel.rows,
         "detector": None if detector is None else detector.config.to_dict(),
         "calibration": None if calibration is None else calibration.to_dict(),
+        "level": None if channel.level is None else channel.level.to_dict(),
     }
 
 
@@ -132,6 +134,7 @@ def _channel(facts: Mapping[str, Any], arrays: Arrays) -> Channel:
         detector=_detector(facts["detector"], weights) if learned else None,
         calibration=Calibration.from_dict(facts["calibration"]) if learned else None,
         bank=bank,
+        level=None if facts["level"] is None else LevelRange.from_dict(facts["level"]),
     )
 
 

@@ -1,0 +1,77 @@
+"""Evidence of level: a channel that leaves the range it had in training.
+
+The detector sees each window by its own level and spread, so a drift longer than a window would
+look normal to it at every moment.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.signal import lfilter
+
+from caps.errors import ArtifactError
+
+FloatArray = NDArray[np.float64]
+
+ROWS = 8  # of which the mean is the level: a single spike is the detector's business
+LEAST_SCALE = 0.25  # in spreads: 1.7 spreads beyond the range have a p-value of 1/1000
+USUAL = 0.99  # this share of the held-out rows sets the scale of what is usual
+
+
+@dataclass(frozen=True, slots=True)
+class LevelRange:
+    """The range of levels in training, and how far beyond it normal rows went."""
+
+    low: float
+    high: float
+    scale: float  # p-values fall by e with every such step beyond the range
+
+    @classmethod
+    def fit(cls, learned: list[FloatArray], held: list[FloatArray]) -> Self:
+        """From the scaled blocks that were learned from and those held out."""
+        seen = np.concatenate([levels_of(block) for block in learned])
+        seen = seen[np.isfinite(seen)]
+        low, high = (float(seen.min()), float(seen.max())) if len(seen) else (0.0, 0.0)
+        new = np.concatenate([levels_of(block) for block in held])
+        beyond = np.maximum(np.maximum(low - new, new - high), 0.0)
+        beyond = beyond[np.isfinite(beyond)]
+        usual = float(np.quantile(beyond, USUAL)) if len(beyond) else 0.0
+        return cls(low, high, max(LEAST_SCALE, usual / -float(np.log(1 - USUAL))))
+
+    def evidence(self, scaled: FloatArray) -> FloatArray:
+        """-log p of each row's level; not-a-number stays.
+
+        >>> LevelRange(-1.0, 1.0, 0.5).evidence(np.array([0.5] * 8 + [4.5] * 8))[[7, 15]]
+        array([0., 7.])
+        """
+        level = levels_of(scaled)
+        beyond = np.maximum(np.maximum(self.low - level, level - self.high), 0.0)
+        return np.asarray(np.where(np.isfinite(scaled), beyond / self.scale, np.nan))
+
+    def to_dict(self) -> dict[str, float]:
+        """As JSON values; `from_dict` gives the same range back."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, facts: Mapping[str, Any]) -> Self:
+        """The range that `to_dict` described; other or missing keys are errors."""
+        if set(facts) != {field.name for field in fields(cls)}:
+            raise ArtifactError("a range of levels with odd or missing keys", "fit it again")
+        made = cls(**{name: float(value) for name, value in facts.items()})
+        if not (np.isfinite([made.low, made.high]).all() and made.low <= made.high):
+            raise ArtifactError("a range of levels contradicts itself", "fit it again")
+        if not (np.isfinite(made.scale) and made.scale > 0):
+            raise ArtifactError("a range of levels has no scale", "fit it again")
+        return made
+
+
+def levels_of(scaled: FloatArray) -> FloatArray:
+    """Mean of the observed values among the last ROWS rows, past only."""
+    seen = np.isfinite(scaled)
+    box = np.ones(min(ROWS, max(len(scaled), 1)))
+    total = lfilter(box, [1.0], np.where(seen, scaled, 0.0))
+    count = np.rint(lfilter(box, [1.0], seen.astype(np.float64)))
+    return np.asarray(np.where(count > 0, total / np.maximum(count, 1), np.nan))
