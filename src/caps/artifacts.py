@@ -70,7 +70,8 @@ def write_folder(
             content = save({name: np.ascontiguousarray(array) for name, array in tensors.items()})
             (staging / f"{group}.safetensors").write_bytes(content)
             hashes[group] = hashlib.sha256(content).hexdigest()
-        manifest = {"kind": kind, "version": version, **facts, "sha256": hashes}
+        own = {"kind": kind, "version": version, "sha256": hashes}
+        manifest = own | dict(facts) | own  # first in the file, and never the facts' own
         text = json.dumps(manifest, indent=2, allow_nan=False) + "\n"
         (staging / MANIFEST).write_text(text, encoding="utf-8")
         staging.chmod(0o755)

@@ -106,9 +106,6 @@ def test_losses_in_velocity_form_equal_loops_over_the_equation(mechanism: str) -
     assert found[1].item() == pytest.approx(expected[1], rel=1e-4)
 
 
-@pytest.mark.xfail(
-    strict=True, reason="masked_mse divides by the weighted mask: the weight of L_out cancels"
-)
 @pytest.mark.parametrize("mechanism", BACKGROUNDS)
 def test_losses_in_noise_form_equal_loops_over_the_equation(mechanism: str) -> None:
     tau = torch.tensor([0, 3, 8, 12, 14, 15])
@@ -122,9 +119,6 @@ def test_losses_in_noise_form_equal_loops_over_the_equation(mechanism: str) -> N
     assert found[1].item() == pytest.approx(expected[1], rel=1e-3)
 
 
-@pytest.mark.xfail(
-    strict=True, reason="masked_mse divides by the weighted mask: the weight of L_out cancels"
-)
 @pytest.mark.parametrize("cap", [0.5, 5.0])
 def test_the_weight_of_noise_outside_the_support_is_capped(cap: float) -> None:
     last = torch.full((ROWS,), 19)

@@ -149,7 +149,6 @@ def test_a_run_is_not_resumed_with_other_settings(tiny_run: FinishedRun, change:
     assert hashes(tiny_run.folder) == before
 
 
-@pytest.mark.xfail(strict=True, reason="settings and pairs are written before the refusal")
 def test_a_run_in_progress_is_left_alone_by_one_that_does_not_resume_it(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     unfinished = replace(SHORT, representation=replace(SHORT.representation, steps=100_000))

@@ -185,7 +185,6 @@ def test_a_share_outside_its_range_is_refused(rho: float) -> None:
         select_modes(np.array([[0.5, 0.5]]), rho=rho)
 
 
-@pytest.mark.xfail(strict=True, raises=RuntimeWarning, reason="the mean of no scores is NaN")
 def test_no_known_anomalies_at_all_are_refused() -> None:
     with pytest.raises(InputError):
         select_modes(np.empty((0, 3)))

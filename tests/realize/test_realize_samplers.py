@@ -59,7 +59,10 @@ def test_an_oracle_is_asked_from_the_last_step_to_the_first_and_its_answer_is_re
     found = sample(oracle, everywhere(3, 16), Sampler(method, steps), noise_source())
     assert torch.equal(found, truth)
     asked = [step for step, _ in oracle.calls]
-    assert len(asked) == min(steps, 200)
+    if method == "dpm++":  # steps that fall together are made once
+        assert min(steps, 200) // 3 <= len(asked) <= steps
+    else:
+        assert len(asked) == min(steps, 200)
     assert (asked[0], asked[-1]) == (199, 0)
     assert all(later < earlier for earlier, later in pairwise(asked))
 

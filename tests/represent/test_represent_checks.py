@@ -76,7 +76,6 @@ def test_half_an_effect_explains_three_quarters_of_its_energy(pairs: PairBatch) 
     assert representation_checks(Mirror(gain=0), pairs)["res explains of mean energy"] == 0
 
 
-@pytest.mark.xfail(strict=True, reason="some pairs keep their own code: checks._shuffle_within")
 def test_shuffling_gives_every_pair_the_code_of_another_pair_of_its_family(
     pairs: PairBatch,
 ) -> None:

@@ -28,7 +28,7 @@ def pretrain(
     seed: int = 0,
     resume: bool = False,
     minutes: float | None = None,
-    check_pairs: int = 3_000,
+    check_pairs: int | None = None,
     workers: int = 2,
     accelerator: str = "cpu",
     devices: int = 1,
@@ -61,7 +61,7 @@ def pretrain(
     minutes
         Stop after this time with a checkpoint; go on later with --resume.
     check_pairs
-        Unseen pairs behind the figures at the end; few for large nets on a CPU.
+        Unseen pairs behind the figures at the end, 3,000 by default; few for large nets on a CPU.
     workers
         Processes for simulation.
     accelerator

@@ -30,7 +30,8 @@ from caps.training import Batches, Progress, Schedule, seeded, start_fabric, tra
 if TYPE_CHECKING:
     from lightning_fabric import Fabric
 
-FEWEST_PAIRS = 24
+CHECKED = 3_000
+FEWEST_PAIRS = 12
 UNSEEN = 1  # added to the seed for pairs that no stage has seen
 
 
@@ -48,7 +49,7 @@ class Pretraining:
     resume: bool = False
     minutes: float | None = None
     workers: int = 2
-    checked: int = 3_000  # unseen pairs behind the figures in the manifest
+    checked: int | None = None  # unseen pairs behind the figures in the manifest; None = CHECKED
     fabric: "Fabric | None" = None
     progress: Callable[[], Progress] | None = None
     say: Callable[[str], None] = lambda _: None
@@ -69,7 +70,7 @@ class Pretraining:
                 f"{self.preset.pairs} pairs are too few", f"simulate at least {FEWEST_PAIRS}"
             )
         fabric = self.fabric = self.fabric or start_fabric(precision=self.preset.precision)
-        self._remember(fabric.is_global_zero)
+        self._remember(fabric)
         pairs = self._pairs(fabric.is_global_zero)
         representation = self._network(Representation, self.preset.represent)
         stage = self._network(RepresentationStage, representation, self.preset.objective)
@@ -90,7 +91,7 @@ class Pretraining:
             return None
         return self._finish(representation, source, fitted, modes, experts, router)
 
-    def _remember(self, first_process: bool) -> None:
+    def _remember(self, fabric: "Fabric") -> None:
         """Note what this run is, or refuse to overwrite or to go on with another one."""
         settings = {"preset": preset_to_dict(self.preset), "seed": self.seed}
         text = json.dumps(settings, indent=2) + "\n"
@@ -104,7 +105,8 @@ class Pretraining:
             raise InputError(
                 f"{self.work} was begun with other settings", "resume with the same, or start anew"
             )
-        if first_process:
+        fabric.barrier()  # nobody writes before all have looked
+        if fabric.is_global_zero:
             write_text(note, text)
 
     def _pairs(self, first_process: bool) -> PairBatch:
@@ -190,7 +192,9 @@ class Pretraining:
         router: Router,
     ) -> Pretrained:
         self.say("checking on unseen pairs")
-        unseen = simulate_pairs(self.checked, seed=self.seed + UNSEEN, workers=self.workers)
+        unseen = simulate_pairs(
+            self.checked or CHECKED, seed=self.seed + UNSEEN, workers=self.workers
+        )
         parts = zip(modes.names, fitted, experts, strict=True)
         pretrained = Pretrained(
             preset=self.preset,

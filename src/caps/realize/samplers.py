@@ -21,7 +21,7 @@ class Sampler:
     """How residuals are drawn.
 
     `ddpm` is the ancestral process (with `steps` below the diffusion's it strides), `ddim` its
-    deterministic sibling, `dpm++` the second-order multistep DPM-Solver++.
+    deterministic sibling, `dpm++` the second-order multistep DPM-Solver++ (`steps` at most).
     """
 
     method: Method = "ddpm"
