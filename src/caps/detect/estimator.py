@@ -214,8 +214,7 @@ class CAPS(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     @property
     def threshold_(self) -> float:
         """The score from which on a row is part of an event."""
-        fitted = self._model()
-        return fitted.calibration.threshold(self.alarms, fitted.step)
+        return self._model().threshold(self.alarms)
 
     @property
     def expected_alarms_(self) -> dict[str, float]:
@@ -341,11 +340,13 @@ class _Kinds:
         self.source, self.named = source, named
         self.weights: Pretrained | None = None
 
-    def __call__(self, values: FloatArray, start: int, end: int) -> dict[str, float] | None:
+    def __call__(
+        self, values: FloatArray, start: int, end: int, expected: FloatArray
+    ) -> dict[str, float] | None:
         from caps.detect.kinds import event_kind, load_weights
 
         if self.weights is None:
             self.weights = load_weights(self.source)
         if self.named is not None and self.weights.facts.get("sha256") != self.named:
             return None  # other weights than those of the fit: their accuracy is not known
-        return event_kind(self.weights, values, start, end)
+        return event_kind(self.weights, values, start, end, expected)

@@ -15,6 +15,7 @@ Aggregate = Literal["max", "top5"]
 AGGREGATES: tuple[Aggregate, ...] = ("max", "top5")
 TOP = 5  # channels whose mean counts in "top5"
 SMALLEST = 1e-12  # p-values below are a matter of belief in the tail
+LEAST = 1e-3  # evidence: scores stay above zero, as their logits are calibrated
 HALVINGS = float(np.log10(2))  # a p-value ten times smaller halves what is missing to a score of 1
 
 
@@ -56,7 +57,7 @@ def combine(evidence: FloatArray, aggregate: Aggregate = "max") -> FloatArray:
     else:
         top = ordered[:, :TOP]
         total, parts = np.where(np.isfinite(top), top, 0.0).sum(axis=1), np.clip(count, 1, TOP)
-    return np.where(count > 0, total / parts, np.nan)
+    return np.where(count > 0, np.maximum(total / parts, LEAST), np.nan)
 
 
 def score_of(evidence: FloatArray) -> FloatArray:

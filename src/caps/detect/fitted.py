@@ -18,6 +18,7 @@ FloatArray = NDArray[np.float64]
 # A detector scores a channel that varied; of one that stood still, only that it moves is known.
 State = Literal["learned", "constant", "unknown"]
 
+LOWEST = float(score_of(np.array(1.0)))  # of a threshold: normal rows have an evidence of 1
 RESOLUTION = 1e-12  # of a constant's size: smaller differences are rounding
 
 
@@ -70,6 +71,10 @@ class Fitted:
     def names(self) -> tuple[str, ...]:
         """The channels, in order."""
         return tuple(channel.name for channel in self.channels)
+
+    def threshold(self, budget: str | float) -> float:
+        """The lowest score whose alarms stay within the budget, and above the average row's."""
+        return max(LOWEST, self.calibration.threshold(budget, self.step))
 
     def scaled(self, series: Series) -> FloatArray:
         """The values in the units of training (time, channel), not-a-number where unobserved."""

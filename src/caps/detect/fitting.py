@@ -14,11 +14,17 @@ from numpy.typing import NDArray
 from caps.detect.config import DetectorConfig
 from caps.detect.counterpart import deviation, normal_counterpart
 from caps.detect.events import EventRules
-from caps.detect.evidence import Aggregate
+from caps.detect.evidence import HALVINGS, Aggregate
 from caps.detect.fitted import Channel, Fitted, State, detector_scores
 from caps.detect.learning import train_detector
 from caps.detect.level import LevelRange
-from caps.detect.threshold import FEWEST_ROWS, Calibration, calibrate, held_out_blocks
+from caps.detect.threshold import (
+    FEWEST_PEAKS,
+    FEWEST_ROWS,
+    Calibration,
+    calibrate,
+    held_out_blocks,
+)
 from caps.errors import InputError
 from caps.realize import Pretrained
 from caps.recover import (
@@ -173,7 +179,13 @@ class _Work:
         for block, around in self._calibration_blocks():
             score = fitted.score(self.train[around]).score
             blocks.append(score[block.start - around.start : block.stop - around.start])
-        return calibrate(self._without_known(blocks), self.settings.rules)
+        made = calibrate(self._without_known(blocks), self.settings.rules)
+        peaks = made.event_rate[-1] * made.rows
+        if peaks < FEWEST_PEAKS:
+            # Too few to fit a tail, but evidence has one by its making: -log p is exponential. The
+            # fewer they are, the heavier the tail to be reckoned with.
+            return replace(made, scale=HALVINGS, shape=1 / (peaks + 1))
+        return made
 
     def facts(self) -> dict[str, Any]:
         """What is worth knowing about the fit, as JSON values."""

@@ -9,24 +9,41 @@ from pathlib import Path
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from scipy.ndimage import binary_closing
 
 from caps.realize import Pretrained
-from caps.recover import known_windows
+from caps.recover import bridge
+from caps.series import pad_short, window_starts
 
 FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+
+# The router wants the support, and an event is wider than what happened. Rows that deviate by these
+# shares of the largest deviation stand in for it. On 381 simulated events found 16 rows too wide,
+# 47 % of kinds were right by the event's rows, 66 % by the mean over these shares.
+SHARES = (0.15, 0.3, 0.5)
+CLOSED = 7  # rows: a deviation that crosses zero does not end the support
 
 
 def event_kind(
-    pretrained: Pretrained, values: FloatArray, start: int, end: int
+    pretrained: Pretrained, values: FloatArray, start: int, end: int, expected: FloatArray
 ) -> dict[str, float]:
-    """q_k of every mode for the rows [start, end) of a scaled channel, best first, sum 1."""
-    size = pretrained.preset.represent.window
-    windows, support = known_windows(values, None, [(start, end)], size=size)
-    scores = pretrained.associate(
-        torch.from_numpy(windows), torch.from_numpy(support.astype(np.float32))
-    )
-    # Windows count by how much of the event they hold.
-    mean = np.average(scores, axis=0, weights=support.sum(axis=1))
+    """q_k of every mode for the rows [start, end) of a scaled channel, best first, sum 1.
+
+    `expected` is their normal counterpart.
+    """
+    scores = []
+    for share in SHARES:
+        support = np.zeros(len(values), dtype=bool)
+        support[start:end] = _deviating(values[start:end] - expected, share)
+        windows, supports = _windows(values, support, pretrained.preset.represent.window)
+        told = pretrained.associate(
+            torch.from_numpy(windows.astype(np.float32)),
+            torch.from_numpy(supports.astype(np.float32)),
+        )
+        # Windows count by how much of the event they hold.
+        scores.append(np.average(told, axis=0, weights=supports.sum(axis=1)))
+    mean = np.mean(scores, axis=0)
     order = np.argsort(-mean, kind="stable")
     return {pretrained.modes[k].name: float(mean[k]) for k in order}
 
@@ -36,3 +53,28 @@ def load_weights(source: Pretrained | str | os.PathLike[str] | None) -> Pretrain
     if isinstance(source, Pretrained):
         return source
     return Pretrained.load(None if source is None else Path(source))
+
+
+def _deviating(away: FloatArray, share: float) -> BoolArray:
+    """Rows at least `share` as far away as the three farthest on average."""
+    size = np.abs(np.where(np.isfinite(away), away, 0.0))
+    largest = float(np.sort(size)[-3:].mean())
+    kept = size >= min(share * largest, size.max())
+    closed = binary_closing(np.pad(kept, CLOSED), np.ones(CLOSED, dtype=bool))[CLOSED:-CLOSED]
+    return np.asarray(kept | closed)
+
+
+def _windows(values: FloatArray, support: BoolArray, size: int) -> tuple[FloatArray, BoolArray]:
+    """Windows around the support: one in its middle, or several that overlap by half."""
+    rows = np.flatnonzero(support)
+    first, length = int(rows[0]), int(rows[-1] + 1 - rows[0])
+    padding = max(0, size - len(values))
+    filled, marks = pad_short(bridge(values), size), np.pad(support, (padding, 0))
+    if length > size:
+        starts = first + window_starts(length, size, size // 2)
+    else:
+        centred = first + (length - size) // 2
+        starts = np.array([min(max(centred, 0), max(0, len(values) - size))])
+    places = starts[:, None] + np.arange(size)
+    held = marks[places].any(axis=1)
+    return filled[places[held]], marks[places[held]]
