@@ -1,0 +1,40 @@
+"""What the pages on detection say is so."""
+
+import inspect
+import re
+from pathlib import Path
+
+from caps import CAPS
+from caps.cli.detect import detect
+from caps.detect import Analysis
+from caps.detect.analysis import CERTAIN, LEAST_KIND_ACCURACY, MOST_VIEWS
+from caps.detect.counterpart import MARGIN
+from caps.detect.fitting import BANK
+
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = (DOCS / "detect.md").read_text(encoding="utf-8")
+
+
+def test_every_method_shown_exists() -> None:
+    shown = set(re.findall(r"model\.([a-z_]+)\(", PAGE))
+    assert {"fit", "events", "set_alarms"} <= shown | {"fit"}
+    assert all(hasattr(CAPS, name) for name in shown)
+    assert hasattr(Analysis, "explanations")
+    assert hasattr(Analysis, "alarms")
+
+
+def test_the_numbers_are_those_of_the_code() -> None:
+    assert f"The {MARGIN} rows on either side" in PAGE
+    assert f"reaches {CERTAIN}" in PAGE
+    assert f"fewer than {LEAST_KIND_ACCURACY:.0%}".replace("%", " %") in PAGE
+    assert f"last {BANK:,} scaled training rows" in PAGE
+    assert MOST_VIEWS == 3
+    assert "the three that contribute most" in PAGE
+
+
+def test_the_options_of_the_table_are_those_of_the_command() -> None:
+    page = (DOCS / "cli.md").read_text(encoding="utf-8")
+    named = {name.removeprefix("--") for name in re.findall(r"`(--[a-z]+)", page)}
+    parameters = set(inspect.signature(detect).parameters)
+    assert named - {"json", "help", "out"} <= parameters
+    assert parameters - {"file", "json_output", "pretrained"} <= named | {"out"}
