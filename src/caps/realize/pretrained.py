@@ -166,8 +166,6 @@ class Pretrained:
 
     @classmethod
     def _build(cls, manifest: dict[str, Any], arrays: dict[str, dict[str, np.ndarray]]) -> Self:
-        for name in ("kind", "version", "sha256"):  # of this folder, not of what is in it
-            del manifest[name]
         preset = preset_from_dict(manifest.pop("preset"))
         described: Sequence[dict[str, Any]] = manifest.pop("modes")
         represent, realize = preset.represent, preset.realize
