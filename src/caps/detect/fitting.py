@@ -50,6 +50,7 @@ FEWEST_REFERENCES = 96  # of a channel among many
 ALL_REFERENCES = 1500  # of all channels together
 BANK = 20_000  # training rows kept for counterparts: the last ones
 CAUSAL_ROWS = 4_000  # rows of calibration that are scored one window a row
+SHORT_SHARE, FEWEST_HELD = 0.25, 64  # held out of a part too short for blocks of a window
 RECOVERING = 0.4  # of the time of a channel; the rest is training
 
 
@@ -125,7 +126,7 @@ class _Work:
         self.scaler = Scaler.fit(clean)
         self.scaled = self.scaler.transform(clean)
         self.constant = set(replace(train, values=clean, observed=np.isfinite(clean)).constant)
-        self.kept, self.held = held_out_blocks(len(train), size=settings.detector.window)
+        self.kept, self.held = _blocks(len(train), settings.detector.window)
         self.notes: list[str] = []
         if self.kept == self.held:
             self.notes.append(
@@ -349,6 +350,18 @@ class _Steps:
 
     def close(self) -> None:
         """Nothing stays open."""
+
+
+def _blocks(length: int, window: int) -> tuple[Blocks, Blocks]:
+    """Rows to learn from and rows to calibrate on.
+
+    A part too short for blocks of a window gives its last rows away, as long as a window is left.
+    """
+    kept, held = held_out_blocks(length, size=window)
+    cut = max(window, round((1 - SHORT_SHARE) * length))
+    if kept == held and length - cut >= FEWEST_HELD:
+        return [slice(0, cut)], [slice(cut, length)]
+    return kept, held
 
 
 def _silent(text: str, share: float) -> None:
