@@ -15,6 +15,7 @@ from caps.detect.config import DetectorConfig
 from caps.detect.counterpart import deviation, normal_counterpart
 from caps.detect.events import EventRules
 from caps.detect.evidence import HALVINGS, Aggregate
+from caps.detect.examples import held_out, references_in
 from caps.detect.fitted import Channel, Fitted, State, detector_scores
 from caps.detect.learning import train_detector
 from caps.detect.level import LevelRange
@@ -23,7 +24,6 @@ from caps.detect.threshold import (
     FEWEST_ROWS,
     Calibration,
     calibrate,
-    held_out_blocks,
 )
 from caps.errors import InputError
 from caps.realize import Pretrained
@@ -33,14 +33,11 @@ from caps.recover import (
     diagnose,
     known_windows,
     recover_pairs,
-    reference_windows,
-    trim_references,
 )
 from caps.series import Scaler, Series
 from caps.training import Report
 
 FloatArray = NDArray[np.float64]
-Blocks = list[slice]
 Spans = Sequence[tuple[int, int]]
 # Called with what is being done and the share of the whole fit that is done.
 FitProgress = Callable[[str, float], None]
@@ -50,7 +47,6 @@ FEWEST_REFERENCES = 96  # of a channel among many
 ALL_REFERENCES = 1500  # of all channels together
 BANK = 20_000  # training rows kept for counterparts: the last ones
 CAUSAL_ROWS = 4_000  # rows of calibration that are scored one window a row
-SHORT_SHARE, FEWEST_HELD = 0.25, 64  # held out of a part too short for blocks of a window
 RECOVERING = 0.4  # of the time of a channel; the rest is training
 
 
@@ -126,7 +122,7 @@ class _Work:
         self.scaler = Scaler.fit(clean)
         self.scaled = self.scaler.transform(clean)
         self.constant = set(replace(train, values=clean, observed=np.isfinite(clean)).constant)
-        self.kept, self.held = _blocks(len(train), settings.detector.window)
+        self.kept, self.held = held_out(len(train), settings.detector.window)
         self.notes: list[str] = []
         if self.kept == self.held:
             self.notes.append(
@@ -227,37 +223,14 @@ class _Work:
                     f"channel {name!r} has {seen} observed training rows and no say in the scores"
                 )
             else:
-                references = self._blockwise(values, limit, rng)
+                window = settings.detector.window
+                references = references_in(values, self.kept, window=window, limit=limit, rng=rng)
                 if references is None:
                     self.notes.append(
                         f"channel {name!r} has too many gaps and no say in the scores"
                     )
             found.append(references)
         return found
-
-    def _blockwise(
-        self, values: FloatArray, limit: int, rng: np.random.Generator
-    ) -> References | None:
-        """References inside the blocks to learn from; None where gaps leave none."""
-        parts = []
-        for block in self.kept:
-            try:
-                part = reference_windows(
-                    values[block], size=self.settings.detector.window, limit=limit, rng=rng
-                )
-            except InputError:  # all gap
-                continue
-            parts.append(replace(part, starts=part.starts + block.start))
-        if not parts:
-            return None
-        whole = References(
-            np.concatenate([part.windows for part in parts]),
-            np.concatenate([part.starts for part in parts]),
-            np.concatenate([part.trusted for part in parts]),
-        )
-        if len(whole) > limit:
-            whole = whole[np.sort(rng.choice(len(whole), limit, replace=False))]
-        return trim_references(whole, rng=rng)
 
     def _modes(self) -> list[int]:
         count = len(self.pretrained.modes)
@@ -350,18 +323,6 @@ class _Steps:
 
     def close(self) -> None:
         """Nothing stays open."""
-
-
-def _blocks(length: int, window: int) -> tuple[Blocks, Blocks]:
-    """Rows to learn from and rows to calibrate on.
-
-    A part too short for blocks of a window gives its last rows away, as long as a window is left.
-    """
-    kept, held = held_out_blocks(length, size=window)
-    cut = max(window, round((1 - SHORT_SHARE) * length))
-    if kept == held and length - cut >= FEWEST_HELD:
-        return [slice(0, cut)], [slice(cut, length)]
-    return kept, held
 
 
 def _silent(text: str, share: float) -> None:
