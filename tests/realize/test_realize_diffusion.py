@@ -41,7 +41,7 @@ def condition(rows: int = ROWS, window: int = WINDOW) -> Condition:
 
 def denoiser(**changes: object) -> Denoiser:
     with seeded(0, "denoiser"):
-        return Denoiser(replace(TINY.realize, **changes), TINY.represent)
+        return Denoiser(replace(TINY.realize, **{"outside_spread": 1.0, **changes}), TINY.represent)
 
 
 class Answer(nn.Module):
@@ -72,6 +72,22 @@ def test_the_conversions_give_the_clean_residual_back() -> None:
     velocity = schedule.velocity(r, noise, tau)
     torch.testing.assert_close(schedule.clean_from_velocity(r_tau, velocity, tau), r)
     torch.testing.assert_close(schedule.clean_from_noise(r_tau, noise, tau), r)
+
+
+def test_a_known_spread_gives_the_posterior_mean_of_gaussian_data() -> None:
+    # Of data N(0, s^2) seen as r_tau, the best guess is Cov(r, r_tau) / Var(r_tau) r_tau.
+    schedule, tau, s = NoiseSchedule(200).double(), torch.arange(200), 0.05
+    r_tau, alpha_bar = drawn(200, 32).double(), schedule.alpha_bar.unsqueeze(-1)
+    best = alpha_bar.sqrt() * s**2 / (alpha_bar * s**2 + 1 - alpha_bar) * r_tau
+    guess = schedule.clean_from_velocity(r_tau, torch.zeros(200, 32).double(), tau, s)
+    torch.testing.assert_close(guess, best)
+
+
+def test_an_expert_that_knows_nothing_says_almost_nothing_outside_the_support() -> None:
+    given, tau = condition(), torch.full((ROWS,), 10)
+    inside, outside = given.support > 0, given.support == 0
+    told = denoiser(outside_spread=0.05).clean(drawn(ROWS, WINDOW), tau, given)
+    assert told[outside].square().mean().sqrt() < 0.1 * told[inside].square().mean().sqrt()
 
 
 def test_diffusion_keeps_the_variance_of_unit_data_at_every_step() -> None:
@@ -279,6 +295,7 @@ def test_codes_are_standardised_and_kept_from_running_away() -> None:
         ({"prediction": "score"}, "use noise or velocity"),
         ({"mechanism": "gan"}, "use diffusion, sequence or vae"),
         ({"semantic_blur": 1.0}, "choose it in"),
+        ({"outside_spread": 0.0}, "choose it in"),
         ({"channels": (64, 100)}, "round them up"),
     ],
 )

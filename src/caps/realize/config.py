@@ -22,6 +22,9 @@ class RealizeConfig:
     diffusion_steps: int = 200  # the paper's table
     prediction: Prediction = "noise"  # eq. 6; "velocity" stays well-conditioned at every step
     outside_cap: float = 1.0  # largest weight of L_out's noise form (its raw form exceeds 1e4)
+    # Size of a residual outside its support as the velocity form takes it; 1 = as inside. Nothing
+    # is there, but a network of finite steps never says exactly nothing.
+    outside_spread: float = 1.0
     # Blur told to the experts with samples of the prior; 0 = the paper, else training blurs too.
     semantic_blur: float = 0.0
     location: int = 64  # location embedding; the paper's table
@@ -39,6 +42,8 @@ class RealizeConfig:
             raise InputError(
                 f"unknown prior {self.prior!r}", f"use {', '.join(get_args(PriorKind))}"
             )
+        if not 0 < self.outside_spread <= 1:
+            raise InputError(f"outside_spread is {self.outside_spread}", "choose it in (0, 1]")
         if self.clusters < 0:
             raise InputError(f"{self.clusters} clusters", "give 0 (families) or more")
         if not 0 <= self.semantic_blur < 1:

@@ -35,8 +35,15 @@ class Denoiser(nn.Module):
         """r^(k), the clean-residual estimate at step tau."""
         out = self.expert(r_tau, tau, given)
         if self.config.prediction == "velocity":
-            return self.schedule.clean_from_velocity(r_tau, out, tau)
+            return self._from_velocity(r_tau, out, tau, given)
         return self.schedule.clean_from_noise(r_tau, out, tau)
+
+    def _from_velocity(
+        self, r_tau: Tensor, velocity: Tensor, tau: Tensor, given: Condition
+    ) -> Tensor:
+        outside = self.config.outside_spread if self.localised else 1.0
+        spread = given.support + outside * (1 - given.support)
+        return self.schedule.clean_from_velocity(r_tau, velocity, tau, spread)
 
     def losses(
         self, clean: Tensor, background: Tensor, tau: Tensor, noise: Tensor, given: Condition
@@ -52,7 +59,7 @@ class Denoiser(nn.Module):
         out = self.expert(r_tau, tau, given)
         if self.config.prediction == "velocity":
             velocity = self.schedule.velocity(clean, noise, tau)
-            estimate = self.schedule.clean_from_velocity(r_tau, out, tau)
+            estimate = self._from_velocity(r_tau, out, tau, given)
             return (
                 masked_mse(out, velocity, given.support),
                 masked_mse(estimate, background, outside),

@@ -49,9 +49,13 @@ CPU = Preset(
     name="cpu",
     pairs=144_000,
     represent=RepresentConfig(strides=(4, 2, 1), residual_blocks=4, patch=8),
-    objective=Objective(organisation=0.2),
+    objective=Objective(organisation=0.4),
     realize=RealizeConfig(
-        channels=(64, 96, 128), patch=4, prediction="velocity", semantic_blur=0.9
+        channels=(64, 96, 128),
+        patch=4,
+        prediction="velocity",
+        outside_spread=0.05,
+        semantic_blur=0.9,
     ),
     sampler=Sampler("dpm++", 12),
     representation=Schedule(
@@ -82,6 +86,7 @@ TINY = Preset(
         patch=8,
         diffusion_steps=20,
         prediction="velocity",
+        outside_spread=0.05,
         semantic_blur=0.5,
         location=8,
         time_embedding=16,
