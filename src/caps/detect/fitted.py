@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caps.detect.evidence import Aggregate, combine, evidence_of, score_of, shares, tail_evidence
+from caps.detect.level import ROWS as LEVEL_ROWS
 from caps.detect.level import LevelRange
 from caps.detect.networks import Detector
 from caps.detect.scoring import score_series
@@ -80,36 +81,54 @@ class Fitted:
         """The values in the units of training (time, channel), not-a-number where unobserved."""
         return self.scaler.transform(series.values)
 
-    def score(self, series: Series) -> Scores:
-        """Score every row of a series on a regular grid with the channels of training."""
+    @property
+    def context(self) -> int:
+        """How many rows before a row its causal score depends on."""
+        windows = [each.detector.config.window for each in self.channels if each.detector]
+        return max([*windows, LEVEL_ROWS]) - 1
+
+    def score(self, series: Series, *, last: int | None = None) -> Scores:
+        """Score every row of a series on a regular grid with the channels of training.
+
+        `last` asks for so many rows at the end only: with `context` rows before them a causal
+        model gives them the same scores as in the whole series.
+        """
         if series.channels != self.names:
             raise InputError(
                 f"channels {', '.join(series.channels)} for a model of {', '.join(self.names)}",
                 "give the channels the model was fitted on",
             )
         scaled = self.scaled(series)
-        evidence = np.empty(scaled.shape)
+        last = len(series) if last is None else min(last, len(series))
+        evidence = np.empty((last, len(self.channels)))
         for place, channel in enumerate(self.channels):
-            evidence[:, place] = self._evidence(channel, place, series, scaled[:, place])
+            evidence[:, place] = self._evidence(channel, place, series, scaled[:, place], last)
         return Scores(score_of(combine(evidence, self.aggregate)), evidence)
 
     def _evidence(
-        self, channel: Channel, place: int, series: Series, scaled: FloatArray
+        self, channel: Channel, place: int, series: Series, scaled: FloatArray, last: int
     ) -> FloatArray:
-        raw = detector_scores(channel, scaled, causal=self.causal)
+        """Evidence of one channel about the last rows."""
+        first = len(series) - last
+        raw = detector_scores(channel, scaled, causal=self.causal, last=last)
         if raw is None or channel.calibration is None:
-            return _standing(channel, series.values[:, place], float(self.scaler.centre[place]))
+            values = series.values[first:, place]
+            return _standing(channel, values, float(self.scaler.centre[place]))
         told = tail_evidence(channel.calibration, raw)
-        return told if channel.level is None else np.maximum(told, channel.level.evidence(scaled))
+        if channel.level is None:
+            return told
+        return np.maximum(told, channel.level.evidence(scaled)[first:])
 
 
-def detector_scores(channel: Channel, scaled: FloatArray, *, causal: bool) -> FloatArray | None:
+def detector_scores(
+    channel: Channel, scaled: FloatArray, *, causal: bool, last: int | None = None
+) -> FloatArray | None:
     """What the channel's own detector says of its scaled values; None without a detector."""
     if channel.detector is None:
         return None
     if not np.isfinite(scaled).any():
-        return np.full(len(scaled), np.nan)
-    return score_series(channel.detector, scaled, causal=causal)
+        return np.full(len(scaled) if last is None else min(last, len(scaled)), np.nan)
+    return score_series(channel.detector, scaled, causal=causal, last=last)
 
 
 def _standing(channel: Channel, values: FloatArray, centre: float) -> FloatArray:

@@ -23,24 +23,30 @@ CHUNK = 2**16  # rows at once: what is held of windows does not grow with the se
 SPARSE_WEIGHT = 1e-6
 
 
-def score_series(detector: Detector, values: FloatArray, *, causal: bool = False) -> FloatArray:
+def score_series(
+    detector: Detector, values: FloatArray, *, causal: bool = False, last: int | None = None
+) -> FloatArray:
     """Scores in [0, 1] of a scaled series; not-a-number exactly where nothing was observed.
 
     Windows overlap, and the logits of a row are averaged with more weight in the middle of a
-    window. With `causal`, a row is scored by the last place of the window that ends there.
+    window. With `causal`, a row is scored by the last place of the window that ends there. `last`
+    asks for so many rows at the end only.
     """
-    return np.asarray(expit(score_logits(detector, values, causal=causal)))
+    return np.asarray(expit(score_logits(detector, values, causal=causal, last=last)))
 
 
-def score_logits(detector: Detector, values: FloatArray, *, causal: bool = False) -> FloatArray:
+def score_logits(
+    detector: Detector, values: FloatArray, *, causal: bool = False, last: int | None = None
+) -> FloatArray:
     """The logits of `score_series`, for sums with other evidence."""
     values = _checked(values)
     if len(values) == 0:
         raise InputError("an empty series has no scores", "give at least one row")
+    first = 0 if last is None else max(0, len(values) - last)
     if causal:
-        return _causal_logits(detector, values)
-    chunks = (values[first : first + CHUNK] for first in range(0, len(values), CHUNK))
-    return np.concatenate([*score_chunks(detector, chunks)])
+        return _causal_logits(detector, values, first)
+    chunks = (values[start : start + CHUNK] for start in range(0, len(values), CHUNK))
+    return np.concatenate([*score_chunks(detector, chunks)])[first:]
 
 
 def score_chunks(detector: Detector, chunks: Iterable[FloatArray]) -> Iterator[FloatArray]:
@@ -95,18 +101,21 @@ def bridge_gaps(windows: FloatArray) -> FloatArray:
     return bridged
 
 
-def _causal_logits(detector: Detector, values: FloatArray) -> FloatArray:
+def _causal_logits(detector: Detector, values: FloatArray, first: int) -> FloatArray:
+    """Logits of the rows from `first` on."""
     size = detector.config.window
-    logits = np.empty(len(values))
-    first = [pad_short(values[: row + 1], size) for row in range(min(size - 1, len(values)))]
-    logits[: len(first)] = window_logits(detector, np.stack(first))[:, -1]
-    if len(values) >= size:
-        view = np.lib.stride_tricks.sliding_window_view(values, size)
+    whole = max(first, size - 1)  # the first row with a whole window behind it
+    logits = np.empty(len(values) - first)
+    short = [pad_short(values[: row + 1], size) for row in range(first, min(whole, len(values)))]
+    if short:
+        logits[: len(short)] = window_logits(detector, np.stack(short))[:, -1]
+    if len(values) > whole:
+        view = np.lib.stride_tricks.sliding_window_view(values[whole - size + 1 :], size)
         for start in range(0, len(view), GROUP):
             batch = view[start : start + GROUP]
-            rows = slice(start + size - 1, start + size - 1 + len(batch))
-            logits[rows] = window_logits(detector, batch)[:, -1]
-    return np.where(np.isfinite(values), logits, np.nan)
+            place = whole - first + start
+            logits[place : place + len(batch)] = window_logits(detector, batch)[:, -1]
+    return np.where(np.isfinite(values[first:]), logits, np.nan)
 
 
 def _trust(windows: FloatArray) -> FloatArray:
