@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from caps.series import Series
 
 TableFormat = Literal["csv", "parquet"]
-BUDGETS = ("1/100", "1/1000", "1/10000", "1/100000")  # rows, for series without times
-TIME_BUDGETS = ("1/hour", "1/day", "1/week", "1/month")
 MOST_LISTED = 20  # events on screen
 EVERY = 10.0  # seconds between lines of progress
 
@@ -186,94 +184,16 @@ def table_path(out: Path) -> None:
 
 def report_of(run: Run) -> "Report":
     """The content of the HTML report."""
-    import caps
-    from caps.report import Budget, Channel, Report
+    from caps.report.analysed import analysed_report
 
-    analysis, series, model = run.analysis, run.analysis.series, run.model
-    facts = analysis.fitted.facts
-    names = TIME_BUDGETS if analysis.fitted.step is not None else BUDGETS
-    budgets = []
-    for name in dict.fromkeys([str(model.alarms), *names]):
-        try:
-            given = analysis.alarms(float(name) if _is_number(name) else name)
-        except InputError:  # as many alarms as rows
-            continue
-        spans = tuple((start, end) for start, end in given.spans)
-        budgets.append(Budget(name, given.threshold, given.expected, len(spans), spans))
-    time, clock = _shown_time(series)
-    accuracy = facts.get("kind_accuracy")
-    return Report(
-        title=run.title,
-        channels=tuple(
-            Channel(name, series.values[:, place]) for place, name in enumerate(series.channels)
-        ),
-        scores=analysis.score,
-        threshold=analysis.threshold,
-        events=tuple(_card(each) for each in run.explained),
-        time=time,
-        clock=clock,
+    return analysed_report(
+        run.title,
+        run.model,
+        run.analysis,
+        run.explained,
         training_end=run.train_rows,
-        budget=str(model.alarms),
-        budgets=tuple(sorted(budgets, key=lambda budget: budget.threshold)),
-        notes=tuple(run.notes),
-        model={
-            "weights": facts["preset"],
-            "modes": ", ".join(facts["modes"]),
-            "construction": facts["construction"],
-            "references": sum(facts["references"]),
-            "training rows": facts["rows"],
-            "channels put together by": analysis.fitted.aggregate,
-            "scores use": "the past only" if analysis.fitted.causal else "both sides",
-            "accuracy of kinds": "unknown" if accuracy is None else f"{accuracy:.0%}",
-        },
-        run={"caps": caps.__version__, "seed": facts["seed"], "seconds": round(run.seconds, 1)},
-    )
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
-def _shown_time(series: "Series") -> tuple[Any, str]:
-    """Times as the user wrote them, and the name of their zone."""
-    if series.time is None or series.timezone is None:
-        return series.time, ""
-    import pandas as pd
-
-    local = pd.DatetimeIndex(series.time, tz="UTC").tz_convert(series.timezone)
-    return local.tz_localize(None).to_numpy(), str(series.timezone)
-
-
-def _card(explained: "Explanation") -> Any:
-    import numpy as np
-
-    from caps.report import EventCard, Panel
-
-    event, views = explained.event, explained.channels
-    panel = Panel(
-        start=int(views[0].rows[0]),
-        channels=tuple(view.name for view in views),
-        values=np.column_stack([view.values for view in views]),
-        counterpart=np.column_stack([view.counterpart for view in views]),
-    )
-    return EventCard(
-        id=explained.number,
-        start=event.start,
-        end=event.end,
-        peak=event.peak,
-        score=event.score,
-        p_value=event.p_value,
-        kind=explained.kind,
-        kind_scores=explained.kind_scores,
-        direction=event.direction,
-        size=event.size,
-        contributions=explained.contributions,
-        reason=explained.reason,
-        panel=panel,
+        notes=run.notes,
+        seconds=run.seconds,
     )
 
 

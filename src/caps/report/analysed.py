@@ -1,0 +1,116 @@
+"""The report of a series that a fitted model analysed."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+import caps
+from caps.errors import InputError
+from caps.report.content import Budget, Channel, EventCard, Panel, Report
+from caps.series import Series
+
+if TYPE_CHECKING:
+    from caps.detect import CAPS, Analysis, Explanation
+
+BUDGETS = ("1/100", "1/1000", "1/10000", "1/100000")  # rows, for series without times
+TIME_BUDGETS = ("1/hour", "1/day", "1/week", "1/month")
+
+
+def analysed_report(
+    title: str,
+    model: "CAPS",
+    analysis: "Analysis",
+    explained: "Sequence[Explanation]",
+    *,
+    training_end: int,
+    notes: Sequence[str] = (),
+    seconds: float = 0.0,
+) -> Report:
+    """What `render_report` draws of an analysis and its explanations."""
+    series, facts = analysis.series, analysis.fitted.facts
+    names = TIME_BUDGETS if analysis.fitted.step is not None else BUDGETS
+    time, clock = shown_time(series)
+    accuracy = facts.get("kind_accuracy")
+    return Report(
+        title=title,
+        channels=tuple(
+            Channel(name, series.values[:, place]) for place, name in enumerate(series.channels)
+        ),
+        scores=analysis.score,
+        threshold=analysis.threshold,
+        events=tuple(_card(each) for each in explained),
+        time=time,
+        clock=clock,
+        training_end=training_end,
+        budget=str(model.alarms),
+        budgets=budgets_of(analysis, [str(model.alarms), *names]),
+        notes=tuple(notes),
+        model={
+            "weights": facts["preset"],
+            "modes": ", ".join(facts["modes"]),
+            "construction": facts["construction"],
+            "references": sum(facts["references"]),
+            "training rows": facts["rows"],
+            "channels put together by": analysis.fitted.aggregate,
+            "scores use": "the past only" if analysis.fitted.causal else "both sides",
+            "accuracy of kinds": "unknown" if accuracy is None else f"{accuracy:.0%}",
+        },
+        run={"caps": caps.__version__, "seed": facts["seed"], "seconds": round(seconds, 1)},
+    )
+
+
+def budgets_of(analysis: "Analysis", names: Sequence[str]) -> tuple[Budget, ...]:
+    """What each budget gives, the most generous first; those nobody can ask for are left out."""
+    budgets = []
+    for name in dict.fromkeys(names):
+        try:
+            given = analysis.alarms(float(name) if _is_number(name) else name)
+        except InputError:  # as many alarms as rows
+            continue
+        budgets.append(Budget(name, given.threshold, given.expected, len(given.spans), given.spans))
+    return tuple(sorted(budgets, key=lambda budget: budget.threshold))
+
+
+def shown_time(series: Series) -> tuple[NDArray[np.datetime64] | None, str]:
+    """Times as the user wrote them, and the name of their zone."""
+    if series.time is None or series.timezone is None:
+        return series.time, ""
+    import pandas as pd
+
+    local = pd.DatetimeIndex(series.time, tz="UTC").tz_convert(series.timezone)
+    return local.tz_localize(None).to_numpy(), str(series.timezone)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _card(explained: "Explanation") -> EventCard:
+    event, views = explained.event, explained.channels
+    panel = Panel(
+        start=int(views[0].rows[0]),
+        channels=tuple(view.name for view in views),
+        values=np.column_stack([view.values for view in views]),
+        counterpart=np.column_stack([view.counterpart for view in views]),
+    )
+    return EventCard(
+        id=explained.number,
+        start=event.start,
+        end=event.end,
+        peak=event.peak,
+        score=event.score,
+        p_value=event.p_value,
+        kind=explained.kind,
+        kind_scores=explained.kind_scores,
+        direction=event.direction,
+        size=event.size,
+        contributions=explained.contributions,
+        reason=explained.reason,
+        panel=panel,
+    )
