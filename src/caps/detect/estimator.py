@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from caps.detect.fitting import FitProgress
+    from caps.detect.stream import Stream
     from caps.realize import Pretrained
 
 FloatArray = NDArray[np.float64]
@@ -151,6 +152,7 @@ class CAPS(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
             progress,
         )
         fitted.facts["notes"] = [*notes, *fitted.facts["notes"]]
+        fitted.facts["regular"] = not notes
         self.fitted_ = fitted
         return self
 
@@ -203,6 +205,22 @@ class CAPS(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         from caps.detect.drawing import draw
 
         return draw(self.analyze(X))
+
+    def stream(
+        self, *, lateness: int = 0, state: str | os.PathLike[str] | None = None
+    ) -> "Stream":
+        """Score rows as they come; needs a model fitted with `causal=True`.
+
+        `lateness` is how many steps a row waits for rows that should have come before it. `state`
+        is a folder written by `Stream.save`, to continue from.
+        """
+        from caps.detect.stream import Stream
+        from caps.detect.stream_storage import SavedStreams
+
+        stream = Stream(self._model(), self.threshold_, lateness=lateness)
+        if state is not None:
+            SavedStreams(Path(state)).restore("", stream)
+        return stream
 
     def set_alarms(self, alarms: str | float) -> Self:
         """Change the alarm budget of a fitted model; nothing is fitted again."""

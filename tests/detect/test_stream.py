@@ -1,0 +1,235 @@
+"""`CAPS.stream`: rows one at a time give what the whole series gives; odd arrivals are counted."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from caps import CAPS, InputError
+from caps.detect import EventRules
+from caps.detect.stream import Stream
+from caps.errors import ArtifactError
+from caps.series import read
+from untrained_weights import FAST, noisy_wave, save_untrained_weights
+
+ROWS, TRAIN = 900, 700
+STEP = np.timedelta64(10, "m")
+# Sums in float32 depend on how many windows go through the network at once.
+TOLERANCE = 1e-5
+
+
+def metrics() -> pd.DataFrame:
+    """Two metrics with anomalies, missing values and gaps, one longer than a window."""
+    rng = np.random.default_rng(1)
+    time = pd.date_range("2024-05-01", periods=ROWS + 400, freq="10min")
+    load = noisy_wave(len(time))
+    heat = np.cos(np.arange(len(time)) / 11) + 0.1 * rng.standard_normal(len(time))
+    load[760:775] += 6
+    load[790] += 9
+    load[880:890] -= 6
+    heat[400:405] = np.nan
+    heat[1215:1230] += 5
+    frame = pd.DataFrame({"time": time, "load": load, "heat": heat})
+    frame.loc[820, ["load", "heat"]] = np.nan
+    return frame.drop(index=[*range(300, 310), *range(900, 1200)]).reset_index(drop=True)
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> CAPS:
+    weights = save_untrained_weights(tmp_path_factory.mktemp("weights") / "untrained")
+    given = CAPS(
+        train=TRAIN, causal=True, pretrained=weights, detector=FAST, construction="injection",
+        references=48, alarms="1/200", rules=EventRules(merge_gap=6),
+    )  # fmt: skip
+    return given.fit(metrics())
+
+
+def feed(stream: Stream, frame: pd.DataFrame) -> tuple[np.ndarray, list]:
+    """Scores and changes of the rows one at a time."""
+    scores, changes = [], []
+    for row in frame.itertuples(index=False):
+        update = stream.update([row.load, row.heat], row.time)
+        scores += update.scores.tolist()
+        changes += update.changes
+    last = stream.finish()
+    return np.array([*scores, *last.scores]), [*changes, *last.changes]
+
+
+def assert_same_events(changes: list, model: CAPS, frame: pd.DataFrame) -> None:
+    analysis = model.analyze(frame)
+    closed = [change for change in changes if change.what == "closed"]
+    assert len(closed) == len(analysis.spans) > 2
+    for change, event in zip(closed, analysis.spans, strict=True):
+        told = change.event
+        assert (told.start, told.end, told.peak) == (event.start, event.end, event.peak)
+        assert (told.start_time, told.end_time) == (event.start_time, event.end_time)
+        assert told.score == pytest.approx(event.score, abs=TOLERANCE)
+        assert told.p_value == pytest.approx(event.p_value, rel=1e-3)
+        assert change.contributions == pytest.approx(
+            analysis.contributions(change.number), abs=1e-4
+        )
+
+
+def test_rows_one_at_a_time_give_the_scores_and_events_of_the_batch(model: CAPS) -> None:
+    frame = metrics()
+    stream = model.stream()
+    scores, changes = feed(stream, frame)
+    np.testing.assert_allclose(scores, model.decision_function(frame), atol=TOLERANCE)
+    assert_same_events(changes, model, frame)
+    assert stream.counts.gaps == 2
+    assert stream.counts.absent == 310
+    assert stream.counts.missing == 1
+    assert stream.counts.rows == len(frame)
+    for number in range(1, stream.tracker.events + 1):
+        own = [change.what for change in changes if change.number == number]
+        assert own == ["opened", *["updated"] * (len(own) - 2), "closed"]
+
+
+@pytest.mark.parametrize("size", [7, 450])
+def test_many_rows_at_once_give_the_same(model: CAPS, size: int) -> None:
+    frame = metrics()
+    stream, changes, scores = model.stream(), [], []
+    for first in range(0, len(frame), size):
+        part = frame[first : first + size]
+        update = stream.extend(part[["load", "heat"]].to_numpy(), [*part["time"]])
+        scores.append(update.scores)
+        changes += update.changes
+    changes += stream.finish().changes
+    np.testing.assert_allclose(
+        np.concatenate(scores), model.decision_function(frame), atol=TOLERANCE
+    )
+    assert_same_events(changes, model, frame)
+
+
+def shuffled(frame: pd.DataFrame, lateness: int) -> pd.DataFrame:
+    """Rows up to `lateness` steps late, and some twice."""
+    rng = np.random.default_rng(3)
+    steps = ((frame["time"] - frame["time"][0]) / STEP).to_numpy()
+    order = np.argsort(steps + rng.integers(0, lateness + 1, len(frame)), kind="stable")
+    twice = np.sort(np.concatenate([np.arange(len(frame)), rng.choice(len(frame), 40)]))
+    return frame.iloc[order].iloc[twice].reset_index(drop=True)
+
+
+def test_late_and_repeated_rows_do_no_harm_within_the_lateness(model: CAPS) -> None:
+    frame = metrics()
+    stream = model.stream(lateness=5)
+    scores, changes = feed(stream, shuffled(frame, 5))
+    assert stream.counts.duplicate == 40
+    assert stream.counts.out_of_order > 100
+    assert stream.counts.late == 0
+    np.testing.assert_allclose(scores, model.decision_function(frame), atol=TOLERANCE)
+    assert_same_events(changes, model, frame)
+
+
+def test_rows_that_come_too_late_are_refused_and_counted(model: CAPS) -> None:
+    frame = metrics()[:50]
+    stream = model.stream()
+    order = [*range(20), *range(21, 30), 20, 29, 5, *range(30, 50)]
+    scores, _ = feed(stream, frame.iloc[order])
+    assert (stream.counts.late, stream.counts.duplicate) == (1, 2)
+    assert len(scores) == 49
+    kept = frame.drop(index=20)
+    np.testing.assert_allclose(scores, model.decision_function(kept), atol=TOLERANCE)
+
+
+def test_a_row_far_in_the_future_does_not_make_all_others_late(model: CAPS) -> None:
+    stream = model.stream()
+    frame = metrics()[:30]
+    for place, row in enumerate(frame.itertuples(index=False)):
+        stream.update([row.load, row.heat], row.time)
+        if place == 10:
+            assert len(stream.update([0.0, 0.0], "2093-01-01").scores) == 0
+    assert stream.counts.rows == 30
+    assert (stream.counts.ahead, stream.counts.late) == (1, 0)
+    later = pd.Timestamp("2025-01-01")
+    stream.update([0.0, 0.0], later)
+    assert len(stream.update([0.0, 0.0], later + STEP).scores) == 2
+    assert stream.counts.gaps == 1
+
+
+def test_a_second_message_brings_the_channels_that_the_first_lacked(model: CAPS) -> None:
+    stream = model.stream(lateness=1)
+    stream.update({"load": 5.0}, "2024-05-01 00:00")
+    stream.update({"heat": 0.5}, "2024-05-01 00:00")
+    stream.update({"heat": 0.7}, "2024-05-01 00:00")
+    assert stream.counts.rows == 1
+    assert stream.counts.duplicate == 1
+    assert stream.finish().rows.tolist() == [0]
+    assert stream.past.tolist() == [[5.0, 0.5]]
+
+
+@pytest.mark.parametrize("cut", [200, 765, 885, 890])
+def test_a_restored_stream_goes_on_as_if_nothing_had_happened(
+    model: CAPS, tmp_path: Path, cut: int
+) -> None:
+    frame = shuffled(metrics(), 3)
+    stream = model.stream(lateness=3)
+    parts = [frame[:cut], frame[cut:]]
+    first = stream.extend(parts[0][["load", "heat"]].to_numpy(), [*parts[0]["time"]])
+    stream.save(tmp_path / "state")
+    again = model.stream(lateness=3, state=tmp_path / "state")
+    last = again.extend(parts[1][["load", "heat"]].to_numpy(), [*parts[1]["time"]])
+    end = again.finish()
+    scores = np.concatenate([first.scores, last.scores, end.scores])
+    np.testing.assert_allclose(scores, model.decision_function(metrics()), atol=TOLERANCE)
+    assert_same_events([*first.changes, *last.changes, *end.changes], model, metrics())
+    assert again.counts.duplicate == 40
+
+
+def test_the_state_of_another_model_or_an_edited_one_is_refused(
+    model: CAPS, tmp_path: Path
+) -> None:
+    stream = model.stream()
+    stream.update([5.0, 0.0], "2024-05-01")
+    stream.save(tmp_path / "state")
+    manifest = tmp_path / "state" / "manifest.json"
+    whole = manifest.read_text()
+    manifest.write_text(whole.replace('"tracker"', '"tracked"'))
+    with pytest.raises(ArtifactError, match="no sound state"):
+        model.stream(state=tmp_path / "state")
+    print_ = '"model": "'
+    manifest.write_text(whole.replace(print_, print_ + "0"))
+    with pytest.raises(ArtifactError, match="another model"):
+        model.stream(state=tmp_path / "state")
+
+
+def test_memory_does_not_grow_with_the_stream(model: CAPS) -> None:
+    stream = model.stream(lateness=4)
+    for hour in range(40):
+        time = np.datetime64("2024-05-01") + STEP * np.arange(hour * 50, hour * 50 + 50)
+        stream.extend(np.full((50, 2), 5.0), [*time])
+    assert len(stream.past) == model.fitted_.context == FAST.window - 1
+    assert len(stream.arrivals.waiting) == 4
+    assert len(stream.arrivals.recent) <= 512
+
+
+def test_a_model_without_times_takes_every_row_as_the_next(model: CAPS) -> None:
+    values = metrics()[["load", "heat"]].to_numpy()[:300]
+    stream = model.stream()
+    scores = np.concatenate([stream.update(row).scores for row in values])
+    np.testing.assert_allclose(
+        scores, model.decision_function(read(values, columns=["load", "heat"])), atol=1e-6
+    )
+    with pytest.raises(InputError, match="give all or none"):
+        stream.update(values[0], "2024-05-01")
+
+
+def test_unusable_rows_and_models_name_the_remedy(model: CAPS) -> None:
+    stream = model.stream()
+    with pytest.raises(InputError, match="one number for each channel"):
+        stream.update(1.0, "2024-05-01")
+    with pytest.raises(InputError, match="give numbers"):
+        stream.update(["a", 1.0], "2024-05-01")
+    with pytest.raises(InputError, match="no moment"):
+        stream.update([1.0, 2.0], 17)
+    with pytest.raises(InputError, match="lateness=-1"):
+        model.stream(lateness=-1)
+    assert stream.counts.rows == 0
+    both = CAPS()
+    both.fitted_ = type(model.fitted_)(
+        **{name: getattr(model.fitted_, name) for name in model.fitted_.__slots__}
+        | {"causal": False}
+    )
+    with pytest.raises(InputError, match="causal=True"):
+        both.stream()
