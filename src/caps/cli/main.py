@@ -46,6 +46,11 @@ COMMANDS = (
         "caps events model/ metrics.csv --alarms 1/week",
     ),
     Command(
+        "fleet",
+        "Fit or score thousands of series, one model each.",
+        "caps fleet fit metrics/ --train 0.5 --out fleet/",
+    ),
+    Command(
         "demo",
         "Run on a simulated month of telemetry; needs no files.",
         "caps demo --out caps-demo",
@@ -54,6 +59,11 @@ COMMANDS = (
         "evaluate",
         "Print the metrics of anomaly scores against 0/1 labels.",
         "caps evaluate scores.csv --score score --label label --value value",
+    ),
+    Command(
+        "bench",
+        "Run every method on TSB-AD data and make the paper's tables.",
+        "caps bench run --data TSB-AD-U.zip --set dev-mini --methods caps,lof --out results/",
     ),
     Command(
         "simulate",

@@ -1,0 +1,138 @@
+"""How a cell is computed: read the series, fit, score, evaluate."""
+
+import time
+import traceback
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from caps.baselines import LabelledMethod, Method
+from caps.bench.cells import Cell, Record, done_record, failed_record
+from caps.bench.datasets import LabelledSeries, SeriesFile, load_series
+from caps.bench.memory import PeakMemory
+from caps.bench.methods import KnowingMethod, MakeMethod, Span
+from caps.errors import InputError
+from caps.metrics import acf_window, evaluate, floors
+
+FloatArray = NDArray[np.float64]
+
+KNOWN_SHARE = 0.1  # of the anomalous windows of the test part, for Diagnosis (appendix C)
+KNOWN_WINDOW = 256  # the paper's windows, here side by side
+
+
+@dataclass(slots=True)
+class Clock:
+    """Wall-clock seconds of each step of a cell."""
+
+    seconds: dict[str, float] = field(default_factory=dict)
+    last: float = field(default_factory=time.perf_counter)
+
+    def stop(self, step: str) -> None:
+        """The time since the last stop was for this step."""
+        now = time.perf_counter()
+        self.seconds[step] = now - self.last
+        self.last = now
+
+
+def run_cell(cell: Cell, file: SeriesFile, make: MakeMethod) -> tuple[Record, FloatArray | None]:
+    """The record of a cell and, if nothing failed, the scores of the whole series."""
+    clock, memory, cpu = Clock(), PeakMemory(), time.process_time()
+    facts: Record = {}
+    try:
+        series = load_series(file)
+        facts = _facts_of(series)
+        clock.stop("load")
+        method = make(cell.method, cell.seed)
+        fit(method, series, cell.seed)
+        clock.stop("fit")
+        scores = checked_scores(method.score(series.values), len(series.values))
+        clock.stop("score")
+        results = _results(cell.method, scores, series)
+        clock.stop("evaluate")
+    except (Exception, SystemExit) as error:
+        problem = f"{type(error).__name__}: {error}"
+        clock.stop("failed")
+        facts["seconds"] = clock.seconds
+        return failed_record(cell, "error", problem, traceback.format_exc(), facts), None
+    facts |= {
+        "seconds": clock.seconds,
+        "cpu_seconds": time.process_time() - cpu,
+        "peak_memory_mb": memory.peak(),
+        **results,
+    }
+    return done_record(cell, facts), scores
+
+
+def fit(method: Method, series: LabelledSeries, seed: int) -> None:
+    """Fit with the labels that the paper's setting gives this method: mostly none."""
+    train = series.values[: series.train]
+    if isinstance(method, KnowingMethod):
+        method.fit_known(series.values, series.train, known_stretches(series, seed))
+    elif isinstance(method, LabelledMethod):
+        method.fit_labelled(train, series.labels[: series.train].astype(np.bool_))
+    else:
+        method.fit(train)
+
+
+def known_stretches(series: LabelledSeries, seed: int) -> list[Span]:
+    """The anomalous rows of a tenth of the anomalous windows of the test part, at least of one."""
+    starts = range(series.train, len(series.labels), KNOWN_WINDOW)
+    anomalous = [start for start in starts if series.labels[start : start + KNOWN_WINDOW].any()]
+    if not anomalous:
+        raise InputError(
+            "the test part has no anomaly that could be known",
+            "leave this series out for Diagnosis",
+        )
+    count = max(1, round(KNOWN_SHARE * len(anomalous)))
+    drawn = np.random.default_rng(seed).choice(anomalous, size=count, replace=False)
+    stretches: list[Span] = []
+    for start in sorted(drawn.tolist()):
+        marked = np.concatenate(([0], series.labels[start : start + KNOWN_WINDOW], [0]))
+        edges = start + np.flatnonzero(np.diff(marked))
+        stretches.extend(zip(edges[0::2].tolist(), edges[1::2].tolist(), strict=True))
+    return stretches
+
+
+def checked_scores(scores: object, rows: int) -> FloatArray:
+    """The scores of a method, or an error that says what it gave instead."""
+    try:
+        values = np.asarray(scores, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"scores that are no numbers: {str(scores)[:200]!r}") from None
+    if values.shape != (rows,):
+        raise ValueError(f"scores of shape {values.shape} for {rows} rows")
+    if not np.isfinite(values).all():
+        raise ValueError(f"{int((~np.isfinite(values)).sum())} of {rows} scores are not finite")
+    return values
+
+
+def _facts_of(series: LabelledSeries) -> Record:
+    return {
+        "rows": len(series.values),
+        "train_rows": series.train,
+        "channels": series.channels,
+        "filled_values": series.filled,
+        "sha256": series.sha256,
+    }
+
+
+def _results(method: str, scores: FloatArray, series: LabelledSeries) -> Record:
+    """Metrics of the test part and of the whole series, each with the window of its own period."""
+    return {
+        "test": _metrics(method, scores, series, series.train),
+        "whole": _metrics(method, scores, series, 0),
+    }
+
+
+def _metrics(method: str, scores: FloatArray, series: LabelledSeries, first: int) -> Record:
+    values, labels = series.values[first:], series.labels[first:]
+    if not labels.any():
+        return {"undefined": "no anomaly in this part"}
+    window = acf_window(values)
+    if len(values) <= window:
+        return {"undefined": f"{len(values)} rows are too few for a VUS window of {window}"}
+    if method == "ones":
+        # Thresholds cannot tell all-ones from constant scores; the floor is to predict every row.
+        return floors(labels, window=window, draws=1).all_ones.as_dict()
+    return evaluate(scores[first:], labels, window=window).as_dict()

@@ -1,0 +1,92 @@
+"""Numbers that others published, to stand beside ours: the paper's tables, TSB-AD's per series."""
+
+from importlib.resources import files
+from pathlib import Path
+from typing import Literal
+
+import pandas as pd
+
+from caps.errors import InputError
+
+Kind = Literal["univariate", "multivariate"]
+
+PAPER_SAYS = "paper: its own figures, own data selection"
+# Our names of the methods that the paper has in its tables.
+PAPER_NAMES = {
+    "caps": "CAPS",
+    "caps-diagnosis": "CAPS(Diagnosis)",
+    "lof": "LOF",
+    "iforest": "IForest",
+    "omnianomaly": "OmniAnomaly",
+    "tranad": "TranAD",
+    "usad": "USAD",
+    "anomalytransformer": "AnomTrans.",
+    "anomaly-transformer": "AnomTrans.",
+    "timesnet": "TimesNet",
+    "fits": "FITS",
+    "tcn-ae": "TCN-AE",
+    "tcn-injection": "TCN-Injection",
+    "tcn-supervised": "TCN-Supervised",
+    "tcn-forecast": "TCN-Forecast",
+}
+PAPER_NAMES_MULTIVARIATE = {**PAPER_NAMES, "caps": "CAPS (Max)"}
+# Our names of methods as TSB-AD runs them, with its names.
+TSB_AD_NAMES = {
+    "lof-tsb": "LOF",
+    "iforest-tsb": "IForest",
+    "sub-pca-tsb": "Sub-PCA",
+    "sub-knn-tsb": "Sub-KNN",
+    "sub-lof-tsb": "Sub-LOF",
+    "kmeansad-tsb": "KMeansAD",
+    "matrix-profile-tsb": "MatrixProfile",
+}
+
+
+def paper_figures(kind: Kind) -> pd.DataFrame:
+    """The paper's dataset means in percent: rows (metric, method), a column for each dataset."""
+    return _table(f"{kind}.csv")
+
+
+def paper_deviations() -> pd.DataFrame:
+    """Standard deviations over the paper's five runs, for CAPS and the TCN references."""
+    return _table("univariate_std.csv")
+
+
+def paper_name(method: str, kind: Kind) -> str | None:
+    """What the paper calls a method of ours; None if it has no figures of it."""
+    names = PAPER_NAMES if kind == "univariate" else PAPER_NAMES_MULTIVARIATE
+    return names.get(method)
+
+
+def read_series_figures(path: Path) -> pd.DataFrame:
+    """TSB-AD's VUS-PR of whole series: a row for each file, a column for each method."""
+    if not path.is_file():
+        raise InputError(f"{path} does not exist", "name TSB-AD's CSV file of VUS-PR per series")
+    try:
+        table = pd.read_csv(path)
+    except (ValueError, UnicodeDecodeError) as error:
+        raise InputError(
+            f"{path} is no CSV file ({error})", "give one with a column 'file'"
+        ) from None
+    if "file" not in table.columns:
+        raise InputError(f"{path} has no column 'file'", "name the series in a column 'file'")
+    return table.drop_duplicates("file").set_index("file")
+
+
+def series_column(method: str, columns: "pd.Index[str]") -> str | None:
+    """The column with TSB-AD's figures of a method of ours.
+
+    Peers keep TSB-AD's name, in small letters, with or without `-tsb`.
+    """
+    wanted = TSB_AD_NAMES.get(method, method.removesuffix("-tsb")).lower().replace("-", "")
+    for column in columns:
+        if column.lower().replace("-", "") == wanted and (
+            method in TSB_AD_NAMES or f"{method}-tsb" not in TSB_AD_NAMES
+        ):
+            return column
+    return None
+
+
+def _table(name: str) -> pd.DataFrame:
+    with (files("caps.bench") / "paper" / name).open(encoding="utf-8") as stream:
+        return pd.read_csv(stream, index_col=["metric", "method"])

@@ -1,0 +1,183 @@
+"""Tables as Markdown, CSV, LaTeX and HTML."""
+
+import csv
+import html
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+Mark = Literal["", "best", "second"]
+NOTHING = "–"  # noqa: RUF001  # an undefined figure, never a zero
+
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    **{sign: f"\\{sign}" for sign in "&%$#_{}"},
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "±": r"$\pm$",
+    "–": "--",  # noqa: RUF001
+    "×": r"$\times$",  # noqa: RUF001
+    "<": r"$<$",
+    ">": r"$>$",
+    "|": r"$|$",
+}
+_STYLE = (
+    "body{font:14px/1.5 system-ui,sans-serif;margin:2em auto;max-width:90em;padding:0 1em}"
+    "table{border-collapse:collapse;margin:1em 0}"
+    "th,td{padding:.2em .6em;text-align:right;border-bottom:1px solid #8884}"
+    "th:first-child,td:first-child{text-align:left}"
+    "div{overflow-x:auto}p{max-width:60em;opacity:.8}"
+    "@media(prefers-color-scheme:dark){body{background:#111;color:#ddd}}"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A number in a table: as shown, as it is, and whether it is the best of its column."""
+
+    text: str
+    value: float | None
+    mark: Mark = ""
+
+
+Entry = str | Figure
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows under a header, with a title and what a reader must know to read them."""
+
+    name: str  # of its CSV file
+    title: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[Entry]]
+    notes: Sequence[str] = ()
+
+
+def figure(
+    value: float, digits: int = 2, deviation: float | None = None, mark: Mark = ""
+) -> Figure:
+    """A number, or the sign for none.
+
+    >>> figure(12.345, deviation=0.5).text, ascii(figure(float("nan")).text)
+    ('12.35 ± 0.50', "'\\\\u2013'")
+    """
+    if value != value:
+        return Figure(NOTHING, None)
+    text = f"{value:.{digits}f}"
+    if deviation is not None and deviation == deviation:
+        text += f" ± {deviation:.{digits}f}"
+    return Figure(text, float(value), mark)
+
+
+def markdown(tables: Sequence[Table], title: str) -> str:
+    """One page; best bold, second best in italics."""
+    return f"# {title}\n\n" + "\n\n".join(_markdown(table) for table in tables) + "\n"
+
+
+def latex(tables: Sequence[Table]) -> str:
+    """Tables for a document that uses booktabs; best bold, second best underlined."""
+    return "\n\n".join(_latex(table) for table in tables) + "\n"
+
+
+def html_page(tables: Sequence[Table], title: str) -> str:
+    """One page that needs nothing else."""
+    body = "\n".join(_html(table) for table in tables)
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width">'
+        f"<title>{html.escape(title)}</title><style>{_STYLE}</style></head>\n"
+        f"<body><h1>{html.escape(title)}</h1>\n{body}\n</body></html>\n"
+    )
+
+
+def csv_text(table: Table) -> str:
+    """The numbers as they are, empty where there is none."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(table.header)
+    for row in table.rows:
+        writer.writerow([_raw(entry) for entry in row])
+    return stream.getvalue()
+
+
+def as_json(table: Table) -> dict[str, object]:
+    """The table as JSON values, None where there is no number."""
+    rows = [
+        {
+            name: entry.value if isinstance(entry, Figure) else entry
+            for name, entry in zip(table.header, row, strict=True)
+        }
+        for row in table.rows
+    ]
+    return {"title": table.title, "notes": list(table.notes), "rows": rows}
+
+
+def _raw(entry: Entry) -> object:
+    if isinstance(entry, str):
+        return entry
+    return "" if entry.value is None else entry.value
+
+
+def _markdown(table: Table) -> str:
+    def shown(entry: Entry) -> str:
+        if isinstance(entry, str):
+            return entry.replace("|", "\\|").replace("\n", " ")
+        wrap = {"": "", "best": "**", "second": "*"}[entry.mark]
+        return f"{wrap}{entry.text}{wrap}"
+
+    lines = [
+        f"## {table.title}",
+        "",
+        "| " + " | ".join(table.header) + " |",
+        "|" + "|".join("---" if place == 0 else "---:" for place in range(len(table.header))) + "|",
+        *("| " + " | ".join(map(shown, row)) + " |" for row in table.rows),
+    ]
+    return "\n".join([*lines, *(f"\n{note}" for note in table.notes)])
+
+
+def _latex(table: Table) -> str:
+    def escaped(text: str) -> str:
+        return "".join(_LATEX.get(sign, sign) for sign in text)
+
+    def shown(entry: Entry) -> str:
+        if isinstance(entry, str):
+            return escaped(entry)
+        wrap = {"": "{}", "best": r"\textbf{{{}}}", "second": r"\underline{{{}}}"}[entry.mark]
+        return wrap.format(escaped(entry.text))
+
+    caption = escaped(". ".join([table.title, *table.notes]))
+    lines = [
+        r"\begin{table}",
+        r"\centering\small",
+        rf"\caption{{{caption}}}",
+        rf"\begin{{tabular}}{{l{'c' * (len(table.header) - 1)}}}",
+        r"\toprule",
+        " & ".join(map(escaped, table.header)) + r" \\",
+        r"\midrule",
+        *(" & ".join(map(shown, row)) + r" \\" for row in table.rows),
+        r"\bottomrule",
+        r"\end{tabular}",
+        r"\end{table}",
+    ]
+    return "\n".join(lines)
+
+
+def _html(table: Table) -> str:
+    def shown(entry: Entry) -> str:
+        if isinstance(entry, str):
+            return html.escape(entry)
+        wrap = {"": "{}", "best": "<b>{}</b>", "second": "<u>{}</u>"}[entry.mark]
+        return wrap.format(html.escape(entry.text))
+
+    head = "".join(f"<th>{html.escape(name)}</th>" for name in table.header)
+    rows = "\n".join(
+        "<tr>" + "".join(f"<td>{shown(entry)}</td>" for entry in row) + "</tr>"
+        for row in table.rows
+    )
+    notes = "".join(f"<p>{html.escape(note)}</p>" for note in table.notes)
+    return (
+        f"<h2>{html.escape(table.title)}</h2>\n<div><table><thead><tr>{head}</tr></thead>\n"
+        f"<tbody>{rows}</tbody></table></div>{notes}"
+    )

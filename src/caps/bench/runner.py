@@ -1,0 +1,164 @@
+"""A run: every method with every seed on every series, except cells that are already there."""
+
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Literal, Protocol
+
+from caps.bench.cells import Cell, Record, read_cell
+from caps.bench.datasets import SeriesFile
+from caps.bench.methods import MakeMethod, config_hash, make_method
+from caps.bench.workers import Task, Work, run_in_children
+from caps.errors import InputError
+
+Engine = Literal["local", "ray"]
+MINUTES = 30.0  # limit of one cell
+
+
+class RunProgress(Protocol):
+    """What `run` reports to."""
+
+    def __call__(self, run: "Run", task: Task, record: Record) -> None:
+        """A cell has ended."""
+
+
+@dataclass(slots=True)
+class Run:
+    """Where a run stands."""
+
+    total: int  # cells of the run
+    skipped: int  # there before
+    jobs: int
+    done: int = 0
+    failed: int = 0
+    seconds: float = 0.0  # since it began
+    time_left: timedelta = timedelta()
+    busy_seconds: float = 0.0  # of the children, spent on series, methods and metrics
+
+    @property
+    def computed(self) -> int:
+        """Cells that ended in this sitting."""
+        return self.done + self.failed
+
+    @property
+    def overhead(self) -> float:
+        """Share of the time of all jobs that went to anything but cells."""
+        jobs = max(1, min(self.jobs, self.computed))
+        return 1 - self.busy_seconds / (jobs * self.seconds) if self.seconds else 0.0
+
+
+def run(
+    files: Sequence[SeriesFile],
+    methods: Sequence[str],
+    out: Path,
+    *,
+    seeds: Sequence[int] = (0,),
+    jobs: int = 1,
+    minutes: float = MINUTES,
+    save_scores: bool = False,
+    retry_failed: bool = False,
+    engine: Engine = "local",
+    make: MakeMethod = make_method,
+    progress: RunProgress | None = None,
+) -> Run:
+    """Compute the cells that `out` lacks; safe to stop at any time and to call again.
+
+    `make` must be a function that child processes can import: at the top of a module.
+    """
+    _check(files, methods, seeds, jobs, minutes)
+    tasks = planned(files, methods, seeds, make)
+    todo = [task for task in tasks if _is_open(task.cell, out, save_scores, retry_failed)]
+    state = Run(total=len(tasks), skipped=len(tasks) - len(todo), jobs=jobs)
+    out.mkdir(parents=True, exist_ok=True)
+    began = time.perf_counter()
+    clock = TimeLeft(todo, jobs)
+    work = Work(out.resolve(), make, save_scores, minutes)
+    for task, record in _ended(todo, work, jobs, engine):
+        state.seconds = time.perf_counter() - began
+        spent = sum(record["seconds"].values())
+        state.busy_seconds += spent
+        state.time_left = clock.after(task.cell.method, spent)
+        if record["status"] == "done":
+            state.done += 1
+        else:
+            state.failed += 1
+        if progress is not None:
+            progress(state, task, record)
+    state.seconds = time.perf_counter() - began
+    return state
+
+
+def planned(
+    files: Sequence[SeriesFile], methods: Sequence[str], seeds: Sequence[int], make: MakeMethod
+) -> list[Task]:
+    """Every cell, series by series, so that a part of a run compares all methods."""
+    configs = {name: config_hash(name, make) for name in dict.fromkeys(methods)}
+    return [
+        Task(Cell(file.dataset, file.name, name, config, seed), file)
+        for seed in dict.fromkeys(seeds)
+        for file in files
+        for name, config in configs.items()
+    ]
+
+
+class TimeLeft:
+    """Foretells the end from the mean time of each method so far."""
+
+    def __init__(self, tasks: Iterable[Task], jobs: int) -> None:
+        self.left = Counter(task.cell.method for task in tasks)
+        self.ended: Counter[str] = Counter()
+        self.seconds: dict[str, float] = defaultdict(float)
+        self.jobs = jobs
+
+    def after(self, method: str, seconds: float) -> timedelta:
+        """The time left now that one more cell of a method has ended."""
+        self.left[method] -= 1
+        self.ended[method] += 1
+        self.seconds[method] += seconds
+        usual = sum(self.seconds.values()) / self.ended.total()
+        left = sum(
+            count * (self.seconds[name] / self.ended[name] if self.ended[name] else usual)
+            for name, count in self.left.items()
+        )
+        return timedelta(seconds=round(left / self.jobs))
+
+
+def _ended(
+    todo: list[Task], work: Work, jobs: int, engine: Engine
+) -> Iterator[tuple[Task, Record]]:
+    if engine == "ray":
+        from caps.bench.ray_engine import run_on_ray
+
+        return run_on_ray(todo, work, jobs)
+    return run_in_children(todo, work, jobs)
+
+
+def _is_open(cell: Cell, out: Path, save_scores: bool, retry_failed: bool) -> bool:
+    path = cell.path(out)
+    record = read_cell(path)
+    if record is None:
+        return True
+    if record["status"] == "failed":
+        return retry_failed
+    return save_scores and not path.with_suffix(".npy").is_file()
+
+
+def _check(
+    files: Sequence[SeriesFile],
+    methods: Sequence[str],
+    seeds: Sequence[int],
+    jobs: int,
+    minutes: float,
+) -> None:
+    for things, name in ((files, "series"), (methods, "method"), (seeds, "seed")):
+        if not things:
+            raise InputError(f"no {name} to run", f"choose at least one {name}")
+    if jobs < 1:
+        raise InputError(f"--jobs {jobs}", "give 1 or more")
+    if not minutes > 0:
+        raise InputError(f"--minutes {minutes:g}", "give a limit above 0")
+    if min(seeds) < 0:
+        raise InputError(f"seed {min(seeds)}", "give 0 or positive whole numbers")

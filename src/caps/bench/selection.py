@@ -1,0 +1,91 @@
+"""Which series a run takes: a fixed set, a list of names, datasets, at most so many of each."""
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Literal, get_args
+
+from caps.bench.datasets import SeriesFile
+from caps.errors import InputError
+
+SetName = Literal["dev-mini", "dev", "full"]  # chosen by dataset and size, never by scores
+
+
+def set_names(name: str) -> list[str] | None:
+    """The file names of a fixed set; None for `full`, which is everything there is.
+
+    >>> len(set_names("dev-mini"))
+    11
+    """
+    if name not in get_args(SetName):
+        raise InputError(f"there is no set {name!r}", f"choose {', '.join(get_args(SetName))}")
+    if name == "full":
+        return None
+    text = (files("caps.bench") / "sets" / f"{name}.txt").read_text(encoding="utf-8")
+    return _names(text)
+
+
+def listed_names(path: Path) -> list[str]:
+    """The file names in a list, one a line; a heading such as TSB-AD's `file_name` is passed over.
+
+    Lines that start with # are comments.
+    """
+    if not path.is_file():
+        raise InputError(f"{path} does not exist", "name a text file with one series a line")
+    names = _names(path.read_text(encoding="utf-8"))
+    if not names:
+        raise InputError(f"{path} names no series", "write one file name a line")
+    return names
+
+
+def select(
+    found: Sequence[SeriesFile],
+    *,
+    names: Sequence[str] | None = None,
+    datasets: Collection[str] | None = None,
+    limit: int | None = None,
+) -> list[SeriesFile]:
+    """Series with these names, of these datasets, at most `limit` of each dataset.
+
+    Every name must be there: a run on half a set would be taken for the set.
+    """
+    chosen = list(found)
+    if names is not None:
+        there = {file.name: file for file in found}
+        missing = [name for name in names if name not in there]
+        if missing:
+            raise InputError(
+                f"{len(missing)} of {len(names)} series are not in the data, first {missing[0]}",
+                "give the zips that hold them with --data, or another --set or --files",
+            )
+        chosen = [there[name] for name in dict.fromkeys(names)]
+    if datasets is not None:
+        odd = set(datasets) - {file.dataset for file in chosen}
+        if odd:
+            there_are = ", ".join(sorted({file.dataset for file in chosen}))
+            raise InputError(
+                f"no series of {', '.join(sorted(odd))}", f"there are {there_are} to choose from"
+            )
+        chosen = [file for file in chosen if file.dataset in datasets]
+    if limit is not None:
+        chosen = _first_of_each(chosen, limit)
+    return chosen
+
+
+def _first_of_each(chosen: Sequence[SeriesFile], limit: int) -> list[SeriesFile]:
+    if limit < 1:
+        raise InputError(f"--limit {limit}", "give 1 or more series of each dataset")
+    taken: Counter[str] = Counter()
+    kept = []
+    for file in chosen:
+        taken[file.dataset] += 1
+        if taken[file.dataset] <= limit:
+            kept.append(file)
+    return kept
+
+
+def _names(text: str) -> list[str]:
+    lines = [line.strip() for line in text.splitlines()]
+    names = [line for line in lines if line and not line.startswith("#") and line != "file_name"]
+    return [name if name.endswith(".csv") else f"{name}.csv" for name in names]

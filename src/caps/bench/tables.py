@@ -1,0 +1,306 @@
+"""The tables of a run, rebuilt from its cells alone."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from caps.artifacts import replacing, write_text
+from caps.bench.cells import read_cells
+from caps.bench.published import (
+    PAPER_SAYS,
+    Kind,
+    paper_deviations,
+    paper_figures,
+    paper_name,
+    read_series_figures,
+    series_column,
+)
+from caps.bench.rendering import (
+    Entry,
+    Figure,
+    Mark,
+    Table,
+    csv_text,
+    figure,
+    html_page,
+    latex,
+    markdown,
+)
+from caps.bench.summary import (
+    FLOORS,
+    METRICS,
+    UNRANKED,
+    Part,
+    Summary,
+    cell_frame,
+    kinds_in,
+    of_metric,
+    on_common_series,
+    overall,
+    summarize,
+)
+from caps.errors import InputError
+
+PARTS: dict[Part, str] = {"test": "test part", "whole": "whole series"}
+ORACLE = ("affiliation_f", "f1_t", "standard_f1")
+CLOSE = 0.01  # a published VUS-PR counts as reproduced within this
+MOST_LISTED = 20  # failed cells on the page; all are in cells.csv
+
+
+def build_tables(
+    out: Path, *, published: Sequence[Path] = (), common: bool = False
+) -> tuple[list[Table], pd.DataFrame]:
+    """Every table of a run, and its cells as a frame."""
+    frame = cell_frame(read_cells(out))
+    if frame.empty:
+        raise InputError(f"{out} holds no results", "name the folder that caps bench run wrote to")
+    tables = []
+    for kind, cells in kinds_in(frame).items():
+        compared = on_common_series(cells) if common else cells
+        for part in PARTS:
+            summary = summarize(compared, part)
+            notes = _protocol(compared, part, common)
+            tables.append(_overall(summary, compared, kind, part, notes))
+            shown = METRICS if part == "test" else ("vus_pr",)
+            tables += [_by_dataset(summary, compared, kind, part, each, notes) for each in shown]
+        tables.append(_cost(cells, kind))
+    figures = [read_series_figures(path) for path in published]
+    if figures:
+        tables.append(_against_published(frame, pd.concat(figures)))
+    if not (frame["status"] == "done").all():
+        tables.append(_failures(frame))
+    return tables, frame
+
+
+def write_tables(out: Path, tables: Sequence[Table], frame: pd.DataFrame) -> Path:
+    """Write all tables below `out`; returns the folder."""
+    folder = out / "tables"
+    title = "Benchmark results"
+    write_text(folder / "results.md", markdown(tables, title))
+    write_text(folder / "results.html", html_page(tables, title))
+    write_text(folder / "results.tex", latex(tables))
+    for table in tables:
+        write_text(folder / f"{table.name}.csv", csv_text(table))
+    with replacing(folder / "cells.csv") as temporary:
+        frame.to_csv(temporary, index=False)
+    return folder
+
+
+def _protocol(frame: pd.DataFrame, part: Part, common: bool) -> list[str]:
+    done = frame[frame["status"] == "done"]
+    scored = {
+        "test": "Scored: the test part, the rows after the training part, as in the paper.",
+        "whole": "Scored: the whole series with its training part, as TSB-AD publishes.",
+    }[part]
+    floors = [name for name in FLOORS if name in set(done["method"])]
+    undefined = done.loc[done[f"{part}_undefined"].notna(), "series"].nunique()
+    filled = done.loc[done["filled_values"] > 0, "series"].nunique()
+    lines = [
+        f"{scored} In percent: mean over series, then over datasets.",
+        "VUS-PR needs no threshold; its window is the period of the scored rows by "
+        "autocorrelation (TSB-AD's rule, first channel). Affiliation-F, F1_T and Standard-F1 are "
+        "oracle values: the best of 1,500 score quantiles, chosen with the labels in hand.",
+        f"Not ranked: floors ({', '.join(floors)}) that know nothing, and Diagnosis, which is told "
+        "anomalies of the test part."
+        if floors
+        else "Floors are missing: run the methods random, constant and ones to see what scores "
+        "without knowledge get.",
+    ]
+    if common:
+        lines.append(f"Only the {done['series'].nunique()} series that every method finished.")
+    if undefined:
+        lines.append(
+            f"Left out, undefined: {undefined} series without an anomaly in this part, "
+            "or too short."
+        )
+    if filled:
+        lines.append(f"Missing values of {filled} series were interpolated.")
+    return lines
+
+
+def _overall(
+    summary: Summary, frame: pd.DataFrame, kind: Kind, part: Part, notes: list[str]
+) -> Table:
+    table = overall(summary)
+    order = table.sort_values(["avg_rank", "vus_pr"], ascending=[True, False]).index
+    coverage = _coverage(frame, part)
+    header = ["Method"]
+    for metric, title in METRICS.items():
+        oracle = " (oracle)" if metric in ORACLE else ""
+        header += [f"{title}{oracle}", f"{title} rank"]
+    header += ["Avg.R", "T1", "T2", "Series"]
+    ranked = table.dropna(subset=["avg_rank"])
+    rows: list[list[Entry]] = []
+    for method in order:
+        row: list[Entry] = [str(method)]
+        for metric in METRICS:
+            score, rank = table.loc[method, metric], table.loc[method, f"{metric}_rank"]
+            row.append(figure(score, mark=_mark(score, ranked[metric])))
+            row.append(figure(rank, mark=_mark(-rank, -ranked[f"{metric}_rank"])))
+        average = table.loc[method, "avg_rank"]
+        row.append(figure(average, mark=_mark(-average, -ranked["avg_rank"])))
+        row += [figure(table.loc[method, name], digits=0) for name in ("t1", "t2")]
+        rows.append([*row, coverage.get(str(method), "")])
+    counts = [
+        "Avg.R: mean rank over all datasets and metrics, ties averaged. T1, T2: how often first, "
+        "and among the first two. Series: with a defined result, of those tried; methods that "
+        "lack a dataset have no mean."
+    ]
+    name = f"overall_{kind}_{part}"
+    title = f"Overall, {kind}, {PARTS[part]}"
+    return Table(name, title, header, rows, [*notes, *counts])
+
+
+def _by_dataset(
+    summary: Summary, frame: pd.DataFrame, kind: Kind, part: Part, metric: str, notes: list[str]
+) -> Table:
+    means, deviations = of_metric(summary.mean, metric), of_metric(summary.deviation, metric)
+    ranked = [name for name in means.index if name.partition("@")[0] not in UNRANKED]
+    rows: list[list[Entry]] = []
+    gaps = _gaps(frame)
+    for method in means.index:
+        row: list[Entry] = [str(method)]
+        for dataset in summary.datasets:
+            value = means.loc[method, dataset]
+            mark = _mark(value, means.loc[ranked, dataset]) if method in ranked else ""
+            entry = figure(value, deviation=deviations.loc[method, dataset], mark=mark)
+            if (method, dataset) in gaps and entry.value is not None:
+                entry = Figure(f"{entry.text} (!)", entry.value, entry.mark)
+            row.append(entry)
+        rows.append([*row, figure(means.loc[method].mean(skipna=False))])
+    notes = list(notes)
+    if gaps:
+        notes.append("(!): some series of the dataset failed and are missing from the mean.")
+    if deviations.notna().to_numpy().any():
+        notes.append("±: standard deviation over seeds of the mean over series.")
+    if part == "test":
+        paper = _paper_rows(summary, kind, metric)
+        rows += paper
+        if paper:
+            notes.append(f"{PAPER_SAYS[0].upper()}{PAPER_SAYS[1:]}, test part.")
+    oracle = " (oracle)" if metric in ORACLE else ""
+    title = f"{METRICS[metric]}{oracle} by dataset, {kind}, {PARTS[part]}"
+    header = ["Method", *summary.datasets, "Avg."]
+    return Table(f"{metric}_{kind}_{part}", title, header, rows, notes)
+
+
+def _paper_rows(summary: Summary, kind: Kind, metric: str) -> list[list[Entry]]:
+    """The paper's figures of the methods that we have too, on the datasets that it has."""
+    figures, spread = of_metric(paper_figures(kind), metric), of_metric(paper_deviations(), metric)
+    if not set(figures.columns) & set(summary.datasets):
+        return []
+    rows = []
+    for name in dict.fromkeys(paper_name(each, kind) for each in summary.methods):
+        if name is None or name not in figures.index:
+            continue
+        row: list[Entry] = [f"paper: {name}"]
+        values = figures.loc[[name]].reindex(columns=summary.datasets).to_numpy()[0]
+        around = spread.reindex(index=[name], columns=summary.datasets).to_numpy()[0]
+        row += [
+            figure(value, deviation=deviation)
+            for value, deviation in zip(values, around, strict=True)
+        ]
+        rows.append([*row, figure(values.mean())])
+    return rows
+
+
+def _mark(value: float, among: "pd.Series[float]") -> Mark:
+    """Best or second best of a column of numbers, as they are shown."""
+    shown = among.dropna().round(2)
+    better = int((shown > round(value, 2)).sum())
+    if len(shown) < 2 or value != value or not (shown == round(value, 2)).any():
+        return ""
+    return "best" if better == 0 else "second" if better == 1 else ""
+
+
+def _coverage(frame: pd.DataFrame, part: Part) -> dict[str, str]:
+    defined = (frame["status"] == "done") & frame[f"{part}_undefined"].isna()
+    tried = frame.groupby("method")["series"].nunique()
+    complete = frame[defined].groupby("method")["series"].nunique()
+    return {str(name): f"{complete.get(name, 0)}/{count}" for name, count in tried.items()}
+
+
+def _gaps(frame: pd.DataFrame) -> set[tuple[str, str]]:
+    failed = frame[frame["status"] != "done"]
+    return set(zip(failed["method"], failed["dataset"], strict=True))
+
+
+def _cost(frame: pd.DataFrame, kind: Kind) -> Table:
+    done = frame[frame["status"] == "done"].groupby("method")
+    rows: list[list[Entry]] = [
+        [
+            str(method),
+            figure(len(cells), digits=0),
+            figure(cells["fit_seconds"].mean()),
+            figure(cells["score_seconds"].mean()),
+            figure(cells["cpu_seconds"].mean()),
+            figure(cells["peak_memory_mb"].max(), digits=0),
+        ]
+        for method, cells in done
+    ]
+    header = ["Method", "Cells", "Fit s", "Score s", "CPU s", "Peak MB"]
+    notes = [
+        "Mean seconds of one cell with one thread: fit and score by the clock, and processor time "
+        "with reading and metrics. Peak memory of the process with its libraries."
+    ]
+    return Table(f"cost_{kind}", f"Cost, {kind}", header, rows, notes)
+
+
+def _against_published(frame: pd.DataFrame, figures: pd.DataFrame) -> Table:
+    done = frame[(frame["status"] == "done") & frame["whole_vus_pr"].notna()]
+    ours = done.groupby(["method", "series"])["whole_vus_pr"].mean()
+    rows: list[list[Entry]] = []
+    for method in ours.index.unique("method"):
+        column = series_column(str(method).partition("@")[0], figures.columns)
+        if column is None:
+            continue
+        pairs = pd.concat([ours.loc[method], figures[column]], axis=1, join="inner").dropna()
+        if pairs.empty:
+            continue
+        gap = pairs.iloc[:, 0] - pairs.iloc[:, 1]
+        rows.append(
+            [
+                f"{method} / {column}",
+                figure(len(pairs), digits=0),
+                figure(100 * pairs.iloc[:, 0].mean()),
+                figure(100 * pairs.iloc[:, 1].mean()),
+                figure(100 * gap.mean()),
+                figure(100 * gap.abs().mean()),
+                figure(100 * (gap.abs() <= CLOSE).mean(), digits=1),
+            ]
+        )
+    header = [
+        "Ours / TSB-AD",
+        "Series",
+        "Ours",
+        "Published",
+        "Difference",
+        "|Difference|",
+        f"Within {100 * CLOSE:g}, %",
+    ]
+    notes = [
+        "VUS-PR in percent of the whole series, against what TSB-AD published for the same file; "
+        "means over the series that both have. Ours is the mean over seeds."
+    ]
+    return Table("against_tsb_ad", "Against TSB-AD's published VUS-PR", header, rows, notes)
+
+
+def _failures(frame: pd.DataFrame) -> Table:
+    failed = frame[frame["status"] != "done"]
+    rows: list[list[Entry]] = [
+        [
+            str(cell.method),
+            str(cell.series),
+            str(cell.seed),
+            str(cell.failure),
+            str(cell.error)[:200],
+        ]
+        for cell in failed.head(MOST_LISTED).itertuples()
+    ]
+    notes = [
+        f"{len(failed)} of {len(frame)} cells failed; they count in no mean. Tracebacks are in the "
+        "JSON files of the cells; caps bench run --retry-failed computes them again."
+    ]
+    header = ["Method", "Series", "Seed", "Kind", "Error"]
+    return Table("failures", "Failed cells", header, rows, notes)

@@ -1,0 +1,233 @@
+"""`caps bench`: run methods on labelled series, make tables of the results."""
+
+import json
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from cyclopts import App, Parameter
+
+from caps.errors import InputError
+
+if TYPE_CHECKING:
+    from caps.bench.cells import Record
+    from caps.bench.runner import Run, RunProgress
+    from caps.bench.workers import Task
+
+EVERY = 10.0  # seconds between lines of progress
+Json = Annotated[bool, Parameter(name="--json", negative="")]
+
+bench = App(
+    name="bench",
+    help="Run every method on TSB-AD data and make the paper's tables.\n\n"
+    "Each command takes --json.",
+    help_epilogue="Each command takes --json.",
+    help_format="plaintext",
+)
+
+
+@bench.command
+def run(
+    *,
+    data: Annotated[list[Path], Parameter(negative="")],
+    methods: str,
+    out: Path,
+    set_name: Annotated[Literal["dev-mini", "dev", "full"] | None, Parameter(name="--set")] = None,
+    files: Path | None = None,
+    datasets: str | None = None,
+    limit: int | None = None,
+    seeds: str = "0",
+    save_scores: Annotated[bool, Parameter(negative="")] = False,
+    retry_failed: Annotated[bool, Parameter(negative="")] = False,
+    jobs: int = 1,
+    minutes: float = 30.0,
+    engine: Literal["local", "ray"] = "local",
+    json_output: Json = False,
+) -> None:
+    """Compute the results that are missing; stop and start again at any time.
+
+    Example: caps bench run --data TSB-AD-U.zip --set dev-mini --methods caps,lof --out results/
+
+    Parameters
+    ----------
+    data
+        Zip, folder or CSV file in the layout of TSB-AD; can be repeated.
+    methods
+        Names separated by commas, or "all".
+    out
+        Folder for the results; those already there are kept.
+    set_name
+        A fixed set of series; everything in the data if left out.
+    files
+        Text file with the names of series, one a line, instead of a set.
+    datasets
+        Datasets to take, separated by commas.
+    limit
+        At most so many series of each dataset.
+    seeds
+        Seeds separated by commas.
+    save_scores
+        Keep the scores of each whole series as .npy beside its result.
+    retry_failed
+        Compute again what failed before.
+    jobs
+        Processes, each with one thread.
+    minutes
+        Limit of one method on one series.
+    engine
+        local: processes on this machine. ray: tasks of a Ray cluster (extra "ray").
+    json_output
+        Print the counts as JSON.
+    """
+    from caps.bench import datasets as sources
+    from caps.bench import methods as table
+    from caps.bench.runner import run as run_cells
+    from caps.bench.selection import listed_names, select, set_names
+
+    if set_name is not None and files is not None:
+        raise InputError("both --set and --files", "give one of them")
+    if out.exists() and not out.is_dir():
+        raise InputError(f"{out} is a file", "name a folder with --out")
+    wanted = list(table.METHODS) if methods == "all" else _words(methods, "--methods")
+    names = set_names(set_name) if set_name else listed_names(files) if files else None
+    chosen = select(
+        sources.find_series(data),
+        names=names,
+        datasets=_words(datasets, "--datasets") if datasets is not None else None,
+        limit=limit,
+    )
+    with _progress() as progress:
+        state = run_cells(
+            chosen,
+            wanted,
+            out,
+            seeds=_numbers(seeds),
+            jobs=jobs,
+            minutes=minutes,
+            save_scores=save_scores,
+            retry_failed=retry_failed,
+            engine=engine,
+            progress=progress,
+        )
+    facts = {
+        "cells": state.total,
+        "there_before": state.skipped,
+        "done": state.done,
+        "failed": state.failed,
+        "seconds": round(state.seconds, 2),
+        "overhead": round(state.overhead, 4),
+    }
+    if json_output:
+        print(json.dumps(facts))
+    else:
+        print(
+            f"{state.total} cells: {state.skipped} there before, {state.done} done, "
+            f"{state.failed} failed; {state.seconds:.0f} s, {100 * state.overhead:.1f} % of it "
+            f"overhead\ntables: caps bench table {out}"
+        )
+    if state.failed and not state.done:
+        sys.exit(1)
+
+
+@bench.command
+def table(
+    folder: Path,
+    *,
+    published: Annotated[list[Path] | None, Parameter(negative="")] = None,
+    common: Annotated[bool, Parameter(negative="")] = False,
+    json_output: Json = False,
+) -> None:
+    """Rebuild all tables from the results: printed as Markdown, written in four formats.
+
+    Example: caps bench table results/
+
+    Parameters
+    ----------
+    folder
+        Folder that `caps bench run` wrote to; the tables go to its subfolder "tables".
+    published
+        CSV file of TSB-AD's VUS-PR per series, to compare with; can be repeated.
+    common
+        Use only the series that every method finished.
+    json_output
+        Print the tables as JSON.
+    """
+    from caps.bench.rendering import as_json, markdown
+    from caps.bench.tables import build_tables, write_tables
+
+    tables, frame = build_tables(folder, published=published or (), common=common)
+    written = write_tables(folder, tables, frame)
+    if json_output:
+        print(json.dumps({each.name: as_json(each) for each in tables}, allow_nan=False))
+        return
+    print(markdown(tables, "Benchmark results"))
+    print(f"written {written}", file=sys.stderr)
+
+
+def _words(text: str, option: str) -> list[str]:
+    words = [word.strip() for word in text.split(",") if word.strip()]
+    if not words:
+        raise InputError(f"{option} {text!r} names nothing", "give names separated by commas")
+    return words
+
+
+def _numbers(text: str) -> list[int]:
+    try:
+        return [int(word) for word in _words(text, "--seeds")]
+    except ValueError:
+        raise InputError(f"--seeds {text!r}", "give whole numbers like 0,1,2") from None
+
+
+@contextmanager
+def _progress() -> Iterator["RunProgress"]:
+    """A bar with the time left where stderr is a terminal, else a line now and then."""
+    if not sys.stderr.isatty():
+        yield _Lines()
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    columns = (BarColumn(bar_width=24), MofNCompleteColumn(), TextColumn("{task.description}"))
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        task_id = bar.add_task("starting", total=None)
+
+        def show(run: "Run", task: "Task", record: "Record") -> None:
+            text = f"{task.cell.method} on {task.cell.series[:30]}, {_standing(run)}"
+            done = run.skipped + run.computed
+            bar.update(task_id, description=text, completed=done, total=run.total)
+            if record["status"] == "failed":
+                bar.console.print(_failure(task, record), highlight=False, markup=False)
+
+        yield show
+
+
+class _Lines:
+    """Writes where the run stands, every few seconds, and every failure."""
+
+    def __init__(self) -> None:
+        self.written = time.monotonic()
+
+    def __call__(self, run: "Run", task: "Task", record: "Record") -> None:
+        if record["status"] == "failed":
+            print(_failure(task, record), file=sys.stderr, flush=True)
+        now = time.monotonic()
+        if now - self.written < EVERY:
+            return
+        self.written = now
+        print(
+            f"{run.skipped + run.computed} of {run.total} cells, {_standing(run)}",
+            file=sys.stderr,
+            flush=True,
+        )
+
+
+def _standing(run: "Run") -> str:
+    failed = f"{run.failed} failed, " if run.failed else ""
+    return f"{failed}{run.time_left} left"
+
+
+def _failure(task: "Task", record: "Record") -> str:
+    return f"failed: {task.cell.method} on {task.cell.series}: {record['error'][:200]}"
