@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 from small_detector import SMALL, WINDOW, wave
 
 from caps.detect import Detector, score_chunks, score_logits, score_series, train_detector
-from caps.detect.scoring import bridge_gaps
 from caps.errors import InputError
 from caps.series import Scaler
-from oracles.scoring import naive_bridge, naive_logits
+from oracles.scoring import naive_logits
 
 LENGTHS = [1, 2, 30, WINDOW - 1, WINDOW, WINDOW + 1, 200, 333]
 
@@ -153,20 +152,6 @@ def test_the_same_seed_gives_the_same_scores(pairs, detector: Detector) -> None:
     np.testing.assert_array_equal(score_series(again, values), score_series(detector, values))
     other = train_detector(pairs, replace(SMALL, steps=2), seed=2)
     assert not np.array_equal(score_series(other, values), score_series(detector, values))
-
-
-@settings(deadline=None, max_examples=50)
-@given(st.integers(1, 20), st.sampled_from([0.0, 0.3, 0.8, 1.0]), st.integers(0, 2**32 - 1))
-def test_bridges_equal_their_definition(length: int, share: float, seed: int) -> None:
-    windows = gappy(np.random.default_rng(seed), 3 * length, share).reshape(3, length)
-    expected = np.stack([naive_bridge(window) for window in windows])
-    np.testing.assert_allclose(bridge_gaps(windows), expected, atol=1e-12)
-
-
-def test_bridging_leaves_the_caller_his_gaps() -> None:
-    windows = np.array([[1.0, np.nan, 3.0]])
-    bridge_gaps(windows)
-    assert np.isnan(windows[0, 1])
 
 
 @pytest.mark.parametrize(

@@ -12,12 +12,13 @@ from scipy.special import expit
 
 from caps.detect.networks import LARGEST, Detector
 from caps.errors import InputError
-from caps.series import Reassembly, chunked_windows, pad_short
+from caps.series import Reassembly, bridge, chunked_windows, pad_short
 
 FloatArray = NDArray[np.float64]
 
 BATCH = 64  # windows at once through the network: their activations fit the processor's cache
 GROUP = 1024  # windows at once into the reassembly
+bridge_gaps = bridge
 CHUNK = 2**16  # rows at once: what is held of windows does not grow with the series
 # A window that saw less than half of its rows counts only where no better window does.
 SPARSE_WEIGHT = 1e-6
@@ -74,31 +75,9 @@ def window_logits(detector: Detector, windows: FloatArray) -> FloatArray:
     logits = np.empty(windows.shape)
     for first in range(0, len(windows), BATCH):
         batch = np.clip(windows[first : first + BATCH], -LARGEST, LARGEST)
-        bridged = torch.from_numpy(bridge_gaps(batch).astype(np.float32))
+        bridged = torch.from_numpy(bridge(batch).astype(np.float32))
         logits[first : first + BATCH] = detector(bridged).numpy()
     return logits
-
-
-def bridge_gaps(windows: FloatArray) -> FloatArray:
-    """Replace not-a-number by the line between the neighbours in the same window.
-
-    At the ends the nearest observed value is held. A window without any is all zero.
-
-    >>> bridge_gaps(np.array([[np.nan, 1.0, np.nan, 3.0, np.nan]]))
-    array([[1., 1., 2., 3., 3.]])
-    """
-    seen = np.isfinite(windows)
-    gaps = np.flatnonzero(~seen.all(axis=1))
-    if len(gaps) == 0:
-        return windows
-    bridged, places = windows.copy(), np.arange(windows.shape[1])
-    for row in gaps:
-        known = seen[row]
-        if known.any():
-            bridged[row] = np.interp(places, places[known], windows[row, known])
-        else:
-            bridged[row] = 0.0
-    return bridged
 
 
 def _causal_logits(detector: Detector, values: FloatArray, first: int) -> FloatArray:

@@ -5,7 +5,7 @@ from caps.recover.diagnosis import diagnose, known_windows
 from caps.recover.injection import RULES
 from caps.recover.pairs import PairSet
 from caps.recover.recovery import CONSTRUCTIONS, Construction, recover_pairs
-from caps.recover.references import References, bridge, reference_windows
+from caps.recover.references import References, reference_windows
 
 __all__ = [
     "CONSTRUCTIONS",
@@ -13,7 +13,6 @@ __all__ = [
     "Construction",
     "PairSet",
     "References",
-    "bridge",
     "diagnose",
     "known_windows",
     "recover_pairs",

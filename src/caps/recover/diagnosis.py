@@ -7,7 +7,7 @@ import torch
 
 from caps.errors import InputError
 from caps.realize import Pretrained, select_modes
-from caps.recover.references import WINDOW, bridge
+from caps.recover.references import WINDOW, readable
 from caps.series import pad_short, window_starts
 
 BATCH = 256
@@ -53,7 +53,7 @@ def known_windows(
     """
     if not stretches:
         raise InputError("no known anomaly was named", "name at least one stretch of rows")
-    filled = bridge(values, observed)
+    filled, _ = readable(values, observed)
     padding = max(0, size - len(filled))
     padded = pad_short(filled, size)
     windows, supports = [], []

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from caps.errors import InputError
-from caps.series import pad_short, window_starts
+from caps.series import bridge, pad_short, window_starts
 
 WINDOW = 256
 STRIDE = 4  # the paper's number of IOPS windows is that of stride 4
@@ -52,8 +52,7 @@ def reference_windows(
     """The references of one scaled channel (time,): at most `limit`, chosen at random."""
     if limit < 1:
         raise InputError(f"at most {limit} references", "allow at least one")
-    filled = bridge(values, observed)
-    seen = _seen(values, observed)
+    filled, seen = readable(values, observed)
     starts = window_starts(len(filled), size, stride)
     if len(starts) < FEW:
         starts = window_starts(len(filled), size, 1)
@@ -73,29 +72,20 @@ def reference_windows(
     return References(filled[rows].astype(np.float32), starts, seen[rows])
 
 
-def bridge(values: np.ndarray, observed: np.ndarray | None = None) -> np.ndarray:
-    """Lines across what was not observed, so that a network can read it; never evidence.
-
-    >>> bridge(np.array([np.nan, 1.0, np.nan, np.nan, 4.0]))
-    array([1., 1., 2., 3., 4.])
-    """
-    seen = _seen(values, observed)
-    if not seen.any():
-        raise InputError("no value was observed", "give a training part with observed values")
-    if seen.all():
-        return np.asarray(values, dtype=np.float64)
-    rows = np.arange(len(values))
-    return np.asarray(np.interp(rows, rows[seen], values[seen]))
-
-
-def _seen(values: np.ndarray, observed: np.ndarray | None) -> np.ndarray:
+def readable(
+    values: np.ndarray, observed: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """One channel with its gaps bridged, and which of its rows were observed."""
     if values.ndim != 1:
         raise InputError(f"values of shape {values.shape}", "give one channel at a time: (time,)")
-    if observed is None:
-        return np.asarray(np.isfinite(values))
-    if observed.shape != values.shape:
-        raise InputError(
-            f"{observed.shape} marks of what was observed for {values.shape} values",
-            "give one mark for each value",
-        )
-    return np.asarray(observed & np.isfinite(values))
+    seen = np.isfinite(values)
+    if observed is not None:
+        if observed.shape != values.shape:
+            raise InputError(
+                f"{observed.shape} marks of what was observed for {values.shape} values",
+                "give one mark for each value",
+            )
+        seen = seen & observed
+    if not seen.any():
+        raise InputError("no value was observed", "give a training part with observed values")
+    return bridge(np.where(seen, values, np.nan)), seen

@@ -1,5 +1,6 @@
 """The one input boundary: any table of measurements becomes a `Series`, results go back aligned."""
 
+from caps.series.gaps import bridge
 from caps.series.reading import Format, read, read_many, scan
 from caps.series.reassembly import Reassembly, reassemble, window_weights
 from caps.series.sampling import Sampling
@@ -20,6 +21,7 @@ __all__ = [
     "Scaler",
     "Series",
     "SlidingWindows",
+    "bridge",
     "chunked_windows",
     "pad_short",
     "read",
