@@ -137,10 +137,13 @@ class Analysis:
         order = np.argsort(-share, kind="stable")
         names = self.fitted.names
         contributions = {names[place]: float(share[place]) for place in order}
+        shown = [int(place) for place in order[:MOST_VIEWS]]
+        expected = [self._expected(place, event) for place in shown]
         views = tuple(
-            self._view(int(place), event, float(share[place])) for place in order[:MOST_VIEWS]
+            self._view(place, event, normal, float(share[place]))
+            for place, normal in zip(shown, expected, strict=True)
         )
-        kinds = self._kinds(int(order[0]), event)
+        kinds = self._kinds(shown[0], event, expected[0])
         kind = next((name for name, share in kinds.items() if share >= CERTAIN), None)
         lead = views[0]
         told = replace(self._on_rows(event), direction=lead.direction, size=lead.size)
@@ -178,23 +181,23 @@ class Analysis:
         bank = self.fitted.channels[place].bank.astype(np.float64)
         return normal_counterpart(self.scaled[:, place], event.start, event.end, bank)
 
-    def _kinds(self, place: int, event: Event) -> dict[str, float]:
+    def _kinds(self, place: int, event: Event, expected: FloatArray) -> dict[str, float]:
         values = self.scaled[:, place]
         if self.kind_of is None or not np.isfinite(values[event.start : event.end]).any():
             return {}
-        expected = self._expected(place, event)
         return self.kind_of(values, event.start, event.end, expected) or {}
 
-    def _view(self, place: int, event: Event, contribution: float) -> ChannelView:
+    def _view(
+        self, place: int, event: Event, expected: FloatArray, contribution: float
+    ) -> ChannelView:
         channel, values = self.fitted.channels[place], self.scaled[:, place]
-        expected = self._expected(place, event)
         away, _ = deviation(values, event.start, event.end, expected)
         direction, size = effect(away)
         first, last = max(0, event.start - MARGIN), min(len(values), event.end + MARGIN)
         whole = np.full((last - first, len(self.fitted.channels)), np.nan)
         whole[event.start - first : event.end - first, place] = expected
         counterpart = self.fitted.scaler.inverse(whole)[:, place]
-        inside = np.flatnonzero((self.rows >= first) & (self.rows < last))
+        inside = np.arange(*np.searchsorted(self.rows, [first, last]))
         return ChannelView(
             name=channel.name,
             contribution=contribution,

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from scipy.ndimage import binary_closing
 
 from caps.realize import Pretrained
-from caps.recover import bridge
-from caps.series import pad_short, window_starts
+from caps.series import bridge, pad_short, window_starts
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -32,11 +31,14 @@ def event_kind(
 
     `expected` is their normal counterpart.
     """
+    size = pretrained.preset.represent.window
+    first = max(0, start - size)
+    near, inside = values[first : end + size], slice(start - first, end - first)
     scores = []
     for share in SHARES:
-        support = np.zeros(len(values), dtype=bool)
-        support[start:end] = _deviating(values[start:end] - expected, share)
-        windows, supports = _windows(values, support, pretrained.preset.represent.window)
+        support = np.zeros(len(near), dtype=bool)
+        support[inside] = _deviating(near[inside] - expected, share)
+        windows, supports = _windows(near, support, size)
         told = pretrained.associate(
             torch.from_numpy(windows.astype(np.float32)),
             torch.from_numpy(supports.astype(np.float32)),
