@@ -1,0 +1,223 @@
+"""`caps fleet`: fit or score many series on one or many machines."""
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from cyclopts import App, Parameter
+
+from caps.cli.results import fit_progress, names_in, quiet_threads
+
+if TYPE_CHECKING:
+    from caps.fleet import FleetResult
+
+MOST_LISTED = 15  # series on screen, and as many failures
+Json = Annotated[bool, Parameter(name="--json", negative="")]
+EngineOption = Literal["local", "ray"]
+
+fleet = App(
+    name="fleet",
+    help="Fit or score thousands of series, one model each.",
+    help_epilogue="Each command takes --json.",
+    help_format="plaintext",
+)
+
+
+@fleet.command
+def fit(
+    source: Path,
+    *,
+    out: Path,
+    id: str | None = None,
+    columns: str | None = None,
+    time: str | None = None,
+    train: str | None = None,
+    alarms: str = "1/1000",
+    aggregate: Literal["max", "top5"] = "max",
+    causal: Annotated[bool, Parameter(negative="")] = False,
+    seed: int = 0,
+    engine: EngineOption = "local",
+    workers: int | None = None,
+    ray_address: str | None = None,
+    retries: int = 2,
+    pretrained: Path | None = None,
+    json_output: Json = False,
+) -> None:
+    """Fit one model for each series; run it again to go on where it was stopped.
+
+    Example: caps fleet fit metrics/ --train 0.5 --out fleet/
+
+    Parameters
+    ----------
+    source
+        Folder of CSV or Parquet files (one series each), a manifest (CSV with a column file, and
+        column, id, train if needed), a wide table (one series a column) or, with --id, a long one.
+    out
+        Folder for models, scores, events, series.parquet and summary.html.
+    id
+        Column of a long table that tells the series apart.
+    columns
+        Columns to use, separated by commas; of a long table: the values.
+    time
+        Time column; recognised if left out.
+    train
+        Part to learn from: rows, share or the moment it ends; all rows if left out.
+    alarms
+        False alarms that are acceptable in each series: 1/1000 (rows), 1/day, 2/week.
+    aggregate
+        How several metrics of one series are put together.
+    causal
+        Score each row by the past alone.
+    seed
+        Same seed, same models, on either engine.
+    engine
+        Processes of this machine, or Ray.
+    workers
+        Series at the same time; as many as there are cores if left out.
+    ray_address
+        Of a running Ray cluster; Ray starts one on this machine if left out.
+    retries
+        How often a series that failed is tried again; bad input is not.
+    pretrained
+        Folder of pretrained weights, instead of the shipped ones.
+    json_output
+        Print JSON instead of text.
+    """
+    quiet_threads()
+    from caps.fleet import Settings, find_series, fit_fleet
+
+    settings = Settings(
+        alarms=alarms,
+        time=time,
+        aggregate=aggregate,
+        causal=causal,
+        seed=seed,
+        pretrained=None if pretrained is None else str(pretrained),
+    )
+    entries = find_series(source, id=id, columns=names_in(columns), time=time, train=train)
+    with fit_progress() as progress:
+        result = fit_fleet(
+            entries,
+            out,
+            settings,
+            engine=engine,
+            workers=workers,
+            ray_address=ray_address,
+            retries=retries,
+            progress=progress,
+        )
+    _tell(result, out, json_output)
+
+
+@fleet.command
+def score(
+    source: Path,
+    *,
+    models: Path,
+    out: Path,
+    id: str | None = None,
+    columns: str | None = None,
+    time: str | None = None,
+    alarms: str | None = None,
+    engine: EngineOption = "local",
+    workers: int | None = None,
+    ray_address: str | None = None,
+    retries: int = 2,
+    pretrained: Path | None = None,
+    json_output: Json = False,
+) -> None:
+    """Score each series by the model of its id.
+
+    Example: caps fleet score today/ --models fleet/ --out today-scored/
+
+    Parameters
+    ----------
+    source
+        Folder, manifest or table, as for `caps fleet fit`.
+    models
+        Folder written by `caps fleet fit`.
+    out
+        Folder for scores, events, series.parquet and summary.html.
+    id
+        Column of a long table that tells the series apart.
+    columns
+        Columns to use, separated by commas; of a long table: the values.
+    time
+        Time column; recognised if left out.
+    alarms
+        Another alarm budget than the models'.
+    engine
+        Processes of this machine, or Ray.
+    workers
+        Series at the same time; as many as there are cores if left out.
+    ray_address
+        Of a running Ray cluster; Ray starts one on this machine if left out.
+    retries
+        How often a series that failed is tried again; bad input is not.
+    pretrained
+        Folder of the pretrained weights of the fit, if they were not the shipped ones.
+    json_output
+        Print JSON instead of text.
+    """
+    quiet_threads()
+    from caps.fleet import Settings, find_series, score_fleet
+
+    folder = None if pretrained is None else str(pretrained)
+    settings = Settings(alarms=alarms, time=time, pretrained=folder)
+    entries = find_series(source, id=id, columns=names_in(columns), time=time)
+    with fit_progress() as progress:
+        result = score_fleet(
+            entries,
+            models,
+            out,
+            settings,
+            engine=engine,
+            workers=workers,
+            ray_address=ray_address,
+            retries=retries,
+            progress=progress,
+        )
+    _tell(result, out, json_output)
+
+
+def _tell(result: "FleetResult", out: Path, json_output: bool) -> None:
+    """Print the outcome; a fleet with failures ends with exit code 1."""
+    if json_output:
+        print(json.dumps(result.facts(), indent=2))
+    else:
+        _print(result, out)
+    if result.failures:
+        sys.exit(1)
+
+
+def _print(result: "FleetResult", out: Path) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    from caps.fleet.fleet import PAGE, TABLE
+    from caps.fleet.summary import lead
+
+    console = Console(highlight=False)
+    console.print(lead(result), style="bold", markup=False)
+    if result.skipped:
+        console.print(f"{result.skipped} were finished before and left as they are", style="dim")
+    stirred = [each for each in result.done if each["events"]]
+    if stirred:
+        table = Table("series", "severity", "events", "strongest event", "kind")
+        for each in stirred[:MOST_LISTED]:
+            when = each["strongest_time"] or f"row {each['strongest_row']}"
+            table.add_row(
+                each["series"],
+                f"{each['severity']:.1f}",
+                str(each["events"]),
+                when[:16].replace("T", " "),
+                each["strongest_kind"] or "",
+            )
+        console.print(table)
+        console.print("severity: -log10 of the strongest event's p-value", style="dim")
+    for each in result.failures[:MOST_LISTED]:
+        console.print(f"failed: {each['series']}: {each['reason']}", markup=False, soft_wrap=True)
+    if len(result.failures) > MOST_LISTED:
+        console.print(f"and {len(result.failures) - MOST_LISTED} more failures; see the page")
+    console.print(f"written {out / PAGE} and {out / TABLE}", markup=False, soft_wrap=True)

@@ -1,0 +1,208 @@
+"""Fit or score many series: plan, skip what is finished, run, put the results together."""
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import caps
+from caps.artifacts import write_text
+from caps.errors import InputError
+from caps.fleet.engines import Engine, EngineName, open_engine
+from caps.fleet.jobs import JOURNAL, MODELS, Outcome, Settings, Task
+from caps.fleet.plan import Entry
+from caps.fleet.running import run
+from caps.fleet.summary import render_summary
+from caps.fleet.tables import check_parquet, series_columns, write_part
+
+TABLE, PAGE = "series.parquet", "summary.html"
+KIND = "caps.fleet"
+RETRIES = 2
+
+# Called with what was done so far and the share of all series.
+FleetProgress = Callable[[str, float], None]
+
+
+@dataclass(frozen=True, slots=True)
+class FleetResult:
+    """What became of every series, the most severe first, failures last."""
+
+    job: str
+    out: Path
+    series: tuple[dict[str, Any], ...]
+    skipped: int  # finished before
+    seconds: float
+
+    @property
+    def done(self) -> list[dict[str, Any]]:
+        """The series that were worked on with success, now or before."""
+        return [each for each in self.series if each["status"] == "done"]
+
+    @property
+    def failures(self) -> list[dict[str, Any]]:
+        """The others, each with its reason."""
+        return [each for each in self.series if each["status"] != "done"]
+
+    def facts(self) -> dict[str, Any]:
+        """The outcome as JSON values."""
+        return {
+            "job": self.job,
+            "out": str(self.out),
+            "series": len(self.series),
+            "done": len(self.done),
+            "skipped": self.skipped,
+            "failed": len(self.failures),
+            "seconds": round(self.seconds, 3),
+            "ranking": list(self.done),
+            "failures": [
+                {name: each[name] for name in ("series", "reason", "attempts")}
+                for each in self.failures
+            ],
+        }
+
+
+def fit_fleet(
+    entries: Sequence[Entry],
+    out: str | Path,
+    settings: Settings | None = None,
+    *,
+    engine: EngineName | Engine = "local",
+    workers: int | None = None,
+    ray_address: str | None = None,
+    retries: int = RETRIES,
+    progress: FleetProgress | None = None,
+) -> FleetResult:
+    """Fit one model for each series, score the series with it, and write everything to `out`.
+
+    A series that was finished with the same settings and an unchanged file is skipped, so a run
+    that was stopped goes on where it was.
+    """
+    folder = Path(out).absolute()
+    given = _absolute(settings or Settings())
+    tasks = [Task(_located(entry), given, folder) for entry in entries]
+    start = _start(engine, workers, ray_address)
+    return _carry_out("fit", tasks, folder, start, retries, progress)
+
+
+def score_fleet(
+    entries: Sequence[Entry],
+    models: str | Path,
+    out: str | Path,
+    settings: Settings | None = None,
+    *,
+    engine: EngineName | Engine = "local",
+    workers: int | None = None,
+    ray_address: str | None = None,
+    retries: int = RETRIES,
+    progress: FleetProgress | None = None,
+) -> FleetResult:
+    """Score each series with the model of its id in `models`, a folder written by `fit_fleet`."""
+    folder, home = Path(out).absolute(), Path(models).absolute()
+    if not (home / MODELS).is_dir():
+        raise InputError(f"{models} holds no fleet of models", "fit one with `caps fleet fit`")
+    if folder == home:
+        raise InputError(f"{out} holds the models", "name another folder with --out")
+    given = _absolute(settings or Settings())
+    tasks = [Task(_located(entry), given, folder, home / MODELS) for entry in entries]
+    start = _start(engine, workers, ray_address)
+    return _carry_out("score", tasks, folder, start, retries, progress)
+
+
+def _carry_out(
+    job: str,
+    tasks: list[Task],
+    out: Path,
+    start: Callable[[], Engine],
+    retries: int,
+    progress: FleetProgress | None,
+) -> FleetResult:
+    started = time.monotonic()
+    check_parquet()
+    _claim(out, job, tasks)
+    rows: dict[str, dict[str, Any]] = {}
+    remaining = []
+    for task in tasks:
+        facts = task.finished()
+        if facts is None:
+            remaining.append(task)
+        else:
+            rows[task.entry.id] = _row(Outcome(task.entry.id, "done", facts), 0)
+    skipped, failed = len(rows), 0
+
+    def ended(outcome: Outcome, attempts: int) -> None:
+        nonlocal failed
+        failed += outcome.status != "done"
+        rows[outcome.id] = _row(outcome, attempts)
+        if progress is not None:
+            now = len(rows) - skipped
+            text = f"{len(rows)} of {len(tasks)} series" + (f", {failed} failed" if failed else "")
+            progress(text, now / len(remaining))
+
+    if remaining:
+        with start() as engine:
+            run(remaining, engine, retries=retries, ended=ended)
+    ranked = tuple(sorted(rows.values(), key=_rank))
+    write_part(out / TABLE, "series", series_columns(ranked))
+    result = FleetResult(job, out, ranked, skipped, time.monotonic() - started)
+    write_text(out / PAGE, render_summary(result))
+    return result
+
+
+def _start(
+    engine: EngineName | Engine, workers: int | None, ray_address: str | None
+) -> Callable[[], Engine]:
+    if engine == "local" or engine == "ray":
+        name: EngineName = engine
+        return lambda: open_engine(name, workers=workers, ray_address=ray_address)
+    given: Engine = engine
+    return lambda: given
+
+
+def _claim(out: Path, job: str, tasks: list[Task]) -> None:
+    """Make the folder one of this job, or see that it is."""
+    journal = out / JOURNAL
+    if out.exists() and not out.is_dir():
+        raise InputError(f"{out} is a file", "name a folder with --out")
+    if not journal.exists() and out.is_dir() and any(out.iterdir()):
+        raise InputError(f"{out} holds files that are no fleet", "name a new folder with --out")
+    if journal.exists():
+        try:
+            known = json.loads(journal.read_text(encoding="utf-8"))
+        except ValueError:
+            known = None
+        if not isinstance(known, dict) or (known.get("kind"), known.get("job")) != (KIND, job):
+            raise InputError(f"{out} belongs to another job", "name another folder with --out")
+    facts = {
+        "kind": KIND,
+        "job": job,
+        "caps": caps.__version__,
+        "series": len(tasks),
+        "settings": asdict(tasks[0].settings) if tasks else {},
+    }
+    write_text(journal, json.dumps(facts, indent=1) + "\n")
+
+
+def _row(outcome: Outcome, attempts: int) -> dict[str, Any]:
+    head = {"series": outcome.id, "status": outcome.status, "reason": outcome.reason or None}
+    return {**head, "attempts": attempts, **outcome.facts}
+
+
+def _rank(row: dict[str, Any]) -> tuple[bool, float, int, str]:
+    severity, events = row.get("severity") or 0.0, row.get("events") or 0
+    return row["status"] != "done", -severity, -events, row["series"]
+
+
+def _located(entry: Entry) -> Entry:
+    """Workers have other working directories."""
+    if not isinstance(entry.source, Path):
+        return entry
+    return Entry(entry.id, entry.source.absolute(), entry.stamp, entry.columns, entry.train)
+
+
+def _absolute(settings: Settings) -> Settings:
+    if settings.pretrained is None:
+        return settings
+    facts = {name: getattr(settings, name) for name in settings.__dataclass_fields__}
+    return Settings(**{**facts, "pretrained": str(Path(settings.pretrained).absolute())})

@@ -1,0 +1,216 @@
+"""The work on one series, the same on every engine: fit or score, write, say how it went."""
+
+import hashlib
+import json
+import os
+import socket
+import time
+from dataclasses import asdict, dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from caps.artifacts import write_text
+from caps.errors import CapsError, InputError
+from caps.fleet.plan import Entry
+from caps.fleet.tables import event_columns, score_columns, strongest, write_part
+from caps.series import Series, read
+
+if TYPE_CHECKING:
+    from caps.detect import CAPS, DetectorConfig
+
+JOURNAL = "fleet.json"  # in the folder of a fleet from the start
+MODELS, SCORES, EVENTS, DONE = "models", "scores", "events", "done"
+
+Status = Literal["done", "failed", "refused"]
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What all series of a fleet have in common; None leaves a choice to CAPS or the model."""
+
+    alarms: str | None = None
+    time: str | None = None
+    aggregate: Literal["max", "top5"] = "max"
+    causal: bool = False
+    seed: int = 0
+    pretrained: str | None = None
+    members: int | None = None
+    references: int | None = None
+    detector: "DetectorConfig | None" = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Task:
+    """One series and what to do with it; `models` is the folder of models to score with."""
+
+    entry: Entry
+    settings: Settings
+    out: Path
+    models: Path | None = None
+
+    @property
+    def key(self) -> str:
+        """Changes with everything the result depends on: a result with the same key is kept."""
+        entry, model = self.entry, None
+        if self.models is not None:
+            model = _digest(self.models / entry.name / "manifest.json")
+        told = {
+            "series": [entry.id, str(entry.source if isinstance(entry.source, Path) else "")],
+            "rows": [entry.stamp, entry.columns, entry.train],
+            "settings": asdict(self.settings),
+            "weights": None
+            if self.settings.pretrained is None
+            else _digest(Path(self.settings.pretrained) / "manifest.json"),
+            "model": model,
+        }
+        return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:32]
+
+    @property
+    def marker(self) -> Path:
+        """The file that says the series is finished; written last."""
+        return self.out / DONE / f"{self.entry.name}.json"
+
+    def finished(self) -> dict[str, Any] | None:
+        """The facts of an earlier run with the same key."""
+        try:
+            told = json.loads(self.marker.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return None
+        if not isinstance(told, dict) or told.get("key") != self.key:
+            return None
+        facts = told.get("facts")
+        return facts if isinstance(facts, dict) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How the work on one series ended; `refused` is bad input, which no retry mends."""
+
+    id: str
+    status: Status
+    facts: dict[str, Any] = field(default_factory=dict)
+    reason: str = ""
+
+
+def one_thread() -> None:
+    """Let this process compute on one core: parallel is what runs beside it."""
+    # Before torch is imported: idle OpenMP threads that spin slow all others down.
+    os.environ |= {"OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "0"}
+    import torch
+
+    torch.set_num_threads(1)
+
+
+def work(task: Task) -> Outcome:
+    """Fit or score one series. Never raises on what one series can do wrong."""
+    one_thread()
+    try:
+        if not (task.out / JOURNAL).is_file():
+            raise InputError(
+                f"{task.out} is not there on {socket.gethostname()}",
+                "put the series and --out on a folder that all machines share",
+            )
+        facts = _fitted(task) if task.models is None else _scored(task)
+    except InputError as error:
+        return Outcome(task.entry.id, "refused", reason=str(error))
+    except CapsError as error:
+        return Outcome(task.entry.id, "failed", reason=str(error))
+    except Exception as error:
+        return Outcome(task.entry.id, "failed", reason=f"{type(error).__name__}: {error}")
+    return Outcome(task.entry.id, "done", facts)
+
+
+def _fitted(task: Task) -> dict[str, Any]:
+    from caps.detect import CAPS
+
+    entry, settings = task.entry, task.settings
+    series = _series(task, entry.columns)
+    model = CAPS(
+        train=entry.train,
+        aggregate=settings.aggregate,
+        causal=settings.causal,
+        seed=settings.seed,
+        members=settings.members,
+        references=settings.references,
+        detector=settings.detector,
+        pretrained=_weights(settings.pretrained),
+    )
+    if settings.alarms is not None:
+        model.set_params(alarms=settings.alarms)
+    started, used = time.monotonic(), time.process_time()
+    model.fit(series)
+    spent = {
+        "fit_seconds": time.monotonic() - started,
+        "fit_cpu_seconds": time.process_time() - used,
+    }
+    folder = task.out / MODELS / entry.name
+    model.save(folder)
+    train = series if entry.train is None else series.split(entry.train)[0]
+    told = {"train_rows": len(train), "model": f"{MODELS}/{entry.name}", **spent}
+    return _write(task, model, series, told)
+
+
+def _scored(task: Task) -> dict[str, Any]:
+    from caps.detect import CAPS
+
+    entry, settings = task.entry, task.settings
+    assert task.models is not None
+    folder = task.models / entry.name
+    if not folder.is_dir():
+        raise InputError(
+            f"there is no model of {entry.id!r} in {task.models}", "fit this series first"
+        )
+    model = CAPS.load(folder, pretrained=_weights(settings.pretrained))
+    if settings.alarms is not None:
+        model.set_alarms(settings.alarms)
+    series = _series(task, entry.columns or tuple(model.fitted_.names))
+    return _write(task, model, series, {"model": str(folder)})
+
+
+def _write(task: Task, model: "CAPS", series: Series, told: dict[str, Any]) -> dict[str, Any]:
+    """Write scores and events, then the marker; return the facts of the series."""
+    entry = task.entry
+    scores = score_columns(entry.id, series, model.score_frame(series))
+    events = event_columns(entry.id, series, model.events(series), scores["score"])
+    write_part(task.out / SCORES / f"{entry.name}.parquet", SCORES, scores)
+    write_part(task.out / EVENTS / f"{entry.name}.parquet", EVENTS, events)
+    rows, times = len(series), scores["time"]
+    facts = {
+        "rows": rows,
+        "first_time": None if times is None else str(times[0]),
+        "last_time": None if times is None else str(times[-1]),
+        "channels": list(series.channels),
+        "alarms": str(model.alarms),
+        "threshold": model.threshold_,
+        "flagged": int(scores["flag"].sum()),
+        "events": len(events["event"]),
+        "expected_events": model.expected_alarms_["per 1000 rows"] * rows / 1000,
+        **strongest(events),
+        **told,
+        "notes": [*series.notes(), *model.notes_],
+    }
+    write_text(task.marker, json.dumps({"key": task.key, "facts": facts}, indent=1) + "\n")
+    return facts
+
+
+def _series(task: Task, columns: tuple[str, ...] | None) -> Series:
+    source = task.entry.source
+    if isinstance(source, Series):
+        return source
+    return read(source, columns=columns, time=task.settings.time)
+
+
+@cache
+def _weights(folder: str | None) -> Any:
+    """The pretrained modules, loaded once in a process."""
+    from caps.detect.kinds import load_weights
+
+    return load_weights(folder)
+
+
+def _digest(path: Path) -> str | None:
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError:
+        return None  # what is missing is said where it is needed

@@ -1,0 +1,169 @@
+"""Which series a fleet is made of: files in a folder, a manifest, a long table or a wide one."""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from urllib.parse import quote
+
+from caps.errors import InputError
+from caps.series import Series, read, read_many
+from caps.series.origin import Origin
+
+SUFFIXES = (".csv", ".csv.gz", ".csv.bz2", ".csv.xz", ".parquet", ".pq")
+MANIFEST_COLUMNS = ("file", "column", "id", "train")
+LONGEST_NAME = 120  # bytes: room for the ends that temporary names add
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Entry:
+    """One series of a fleet: a file to be read where the work is done, or the rows themselves."""
+
+    id: str
+    source: Path | Series
+    stamp: str  # changes when the file does
+    columns: tuple[str, ...] | None = None
+    train: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The id as a file name: readable, and different for different ids."""
+        return file_name(self.id)
+
+
+def file_name(id: str) -> str:
+    """Characters that a file name cannot have are percent-encoded.
+
+    >>> file_name("db-1/cpu")
+    'db-1%2Fcpu'
+    """
+    name = quote(id, safe=" +,=@()[]")
+    if name.startswith("."):
+        name = "%2E" + name[1:]
+    if len(name) <= LONGEST_NAME:
+        return name
+    # "~" is never encoded, but ids this long are rare enough for the digest to tell them apart.
+    return f"{name[: LONGEST_NAME - 17]}~{hashlib.sha256(id.encode()).hexdigest()[:16]}"
+
+
+def find_series(
+    source: str | Path,
+    *,
+    id: str | None = None,
+    columns: Sequence[str] | None = None,
+    time: str | None = None,
+    train: str | None = None,
+) -> list[Entry]:
+    """The series of a folder (one for each file), a manifest, a long or a wide table.
+
+    A CSV file with a column `file` is a manifest: one series for each line, with `column`, `id`
+    and `train` if they are there. With `id` the file is a long table whose values are in
+    `columns`. Any other file is a wide table: one series for each column.
+    """
+    path = Path(source)
+    if not path.exists():
+        raise InputError(f"{path} does not exist", "name a folder, a manifest or a table")
+    chosen = None if columns is None else tuple(columns)
+    if path.is_dir():
+        entries = _files(path, chosen, train)
+    elif id is not None:
+        entries = _long(path, id, chosen, time, train)
+    elif _is_manifest(path):
+        entries = _listed(path, chosen, train)
+    else:
+        entries = _wide(path, chosen, time, train)
+    _check_ids(entry.id for entry in entries)
+    return entries
+
+
+def _files(folder: Path, columns: tuple[str, ...] | None, train: str | None) -> list[Entry]:
+    found = sorted(path for path in folder.iterdir() if _stem(path) is not None and path.is_file())
+    if not found:
+        raise InputError(f"{folder} holds no CSV or Parquet file", "name the folder of the series")
+    return [Entry(str(_stem(path)), path, _stamp(path), columns, train) for path in found]
+
+
+def _stem(path: Path) -> str | None:
+    """The name without what tells the format; None for files that are no tables."""
+    if path.name.startswith("."):
+        return None
+    end = max((end for end in SUFFIXES if path.name.lower().endswith(end)), key=len, default=None)
+    return None if end is None else path.name[: -len(end)] or None
+
+
+def _is_manifest(path: Path) -> bool:
+    if _stem(path) is None or path.suffix.lower() in (".parquet", ".pq"):
+        return False
+    try:
+        with path.open(encoding="utf-8-sig") as file:
+            header = file.readline()
+    except UnicodeDecodeError:
+        return False
+    return "file" in [name.strip().strip('"') for name in header.split(",")]
+
+
+def _listed(path: Path, columns: tuple[str, ...] | None, train: str | None) -> list[Entry]:
+    import pandas as pd
+
+    lines = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig")
+    lines.columns = [name.strip() for name in lines.columns]
+    odd = [name for name in lines.columns if name not in MANIFEST_COLUMNS]
+    if odd:
+        raise InputError(
+            f"the manifest {path} has a column {odd[0]!r}",
+            f"its columns are {', '.join(MANIFEST_COLUMNS)}; only file is needed",
+        )
+    entries = []
+    for row, line in enumerate(lines.to_dict("records"), start=2):
+        file = Path(line["file"].strip())
+        if not line["file"].strip():
+            raise InputError(f"line {row} of {path} names no file", "give one or drop the line")
+        named = tuple(name.strip() for name in line.get("column", "").split(",") if name.strip())
+        label = line.get("id", "").strip() or ":".join([str(file), *named])
+        full = path.parent / file
+        part = line.get("train", "").strip() or train
+        entries.append(Entry(label, full, _stamp(full), named or columns, part))
+    if not entries:
+        raise InputError(f"the manifest {path} is empty", "list one file a line")
+    return entries
+
+
+def _long(
+    path: Path, id: str, columns: tuple[str, ...] | None, time: str | None, train: str | None
+) -> list[Entry]:
+    if columns is None:
+        raise InputError(
+            f"which columns of {path} hold the values is not said", "name them with --columns"
+        )
+    many = read_many(path, id=id, value=columns, time=time, sort=True, minimum_rows=1)
+    stamp = _stamp(path)
+    return [Entry(name, _bare(series), stamp, None, train) for name, series in many.items()]
+
+
+def _wide(
+    path: Path, columns: tuple[str, ...] | None, time: str | None, train: str | None
+) -> list[Entry]:
+    whole, stamp = read(path, columns=columns, time=time), _stamp(path)
+    bare = _bare(whole)
+    return [Entry(name, bare.select(name), stamp, None, train) for name in whole.channels]
+
+
+def _bare(series: Series) -> Series:
+    """Without the columns of the table it came from: results do not go back there."""
+    return replace(series, origin=Origin())
+
+
+def _stamp(path: Path) -> str:
+    try:
+        facts = path.stat()
+    except OSError:
+        return "missing"  # said where it is read, beside the other failures
+    return f"{facts.st_size}-{facts.st_mtime_ns}"
+
+
+def _check_ids(ids: Iterable[str]) -> None:
+    seen: set[str] = set()
+    for id in ids:
+        if id in seen:
+            raise InputError(f"two series are called {id!r}", "give every series an id of its own")
+        seen.add(id)

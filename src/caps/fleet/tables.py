@@ -1,0 +1,178 @@
+"""Results as Parquet: one file for each series, the same columns in all, the id among them.
+
+The id is a column and no part of the path: readers of partitioned folders would take an id such as
+007 for a number. A file holds one series, so its statistics let a reader skip it.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from caps.artifacts import replacing
+from caps.errors import InputError
+from caps.series import Series
+
+SMALLEST = 1e-300  # p-value, for its logarithm
+_MOMENT = "timestamp[us]"
+COLUMNS: dict[str, dict[str, str]] = {
+    "scores": {
+        "series": "string",
+        "row": "int64",
+        "time": _MOMENT,
+        "score": "float64",
+        "p_value": "float64",
+        "flag": "int8",
+        "event": "int32",
+    },
+    "events": {
+        "series": "string",
+        "event": "int32",
+        "start": _MOMENT,
+        "end": _MOMENT,
+        "peak": _MOMENT,
+        "start_row": "int64",
+        "end_row": "int64",
+        "peak_row": "int64",
+        "score": "float64",
+        "p_value": "float64",
+        "kind": "string",
+        "direction": "string",
+        "size": "float64",
+        "channel": "string",
+    },
+    "series": {
+        "series": "string",
+        "status": "string",
+        "reason": "string",
+        "severity": "float64",
+        "events": "int64",
+        "expected_events": "float64",
+        "flagged": "int64",
+        "rows": "int64",
+        "train_rows": "int64",
+        "channels": "list<string>",
+        "alarms": "string",
+        "threshold": "float64",
+        "first_time": _MOMENT,
+        "last_time": _MOMENT,
+        "strongest_row": "int64",
+        "strongest_time": _MOMENT,
+        "strongest_kind": "string",
+        "strongest_channel": "string",
+        "model": "string",
+        "attempts": "int64",
+        "fit_seconds": "float64",
+        "fit_cpu_seconds": "float64",
+        "notes": "list<string>",
+    },
+}
+
+Columns = Mapping[str, Any]
+
+
+def score_columns(id: str, series: Series, frame: Any) -> dict[str, Any]:
+    """The rows of the data set of scores; times in UTC."""
+    told = {name: np.asarray(frame[name]) for name in ("score", "p_value", "flag", "event")}
+    rows = np.arange(len(series))
+    return {"series": [id] * len(rows), "row": rows, "time": _times(series, rows), **told}
+
+
+def event_columns(
+    id: str, series: Series, frame: Any, score: NDArray[np.float64]
+) -> dict[str, Any]:
+    """The rows of the data set of events; the end is that of the last row, `end_row` exclusive."""
+    names = ("event", "start_row", "end_row", "score", "p_value", "size")
+    told: dict[str, Any] = {name: np.asarray(frame[name]) for name in names}
+    for name in ("kind", "direction", "channel"):
+        told[name] = [each if isinstance(each, str) else None for each in frame[name]]
+    start, end = told["start_row"].astype(np.intp), told["end_row"].astype(np.intp)
+    peaks = [
+        first + int(np.nanargmax(score[first:last])) for first, last in zip(start, end, strict=True)
+    ]
+    peak = np.array(peaks, dtype=np.intp)
+    return {
+        "series": [id] * len(start),
+        "start": _times(series, start),
+        "end": _times(series, end - 1),
+        "peak": _times(series, peak),
+        "peak_row": peak,
+        **told,
+    }
+
+
+def strongest(events: Columns) -> dict[str, Any]:
+    """The rarest event of a series, and the severity it gives: -log10 of its p-value."""
+    if len(events["event"]) == 0:
+        return {"severity": 0.0}
+    p_values = np.maximum(np.asarray(events["p_value"], dtype=np.float64), SMALLEST)
+    first = int(np.lexsort((-np.asarray(events["score"]), p_values))[0])
+    moments = events["start"]
+    return {
+        "severity": float(-np.log10(p_values[first])),
+        "strongest_row": int(events["start_row"][first]),
+        "strongest_time": None if moments is None else str(moments[first]),
+        "strongest_kind": events["kind"][first],
+        "strongest_channel": events["channel"][first],
+    }
+
+
+def write_part(path: Path, kind: str, columns: Columns) -> None:
+    """Write one Parquet file of the data set `kind`, as a whole or not at all."""
+    arrow, parquet = _arrow()
+    schema = arrow.schema([(name, _type(arrow, text)) for name, text in COLUMNS[kind].items()])
+    count = len(columns["series"])
+    filled = {
+        name: arrow.nulls(count, field.type)
+        if columns.get(name) is None
+        else arrow.array(columns[name], field.type, from_pandas=True)
+        for name, field in zip(schema.names, schema, strict=True)
+    }
+    with replacing(path) as temporary:
+        parquet.write_table(arrow.table(filled, schema=schema), temporary)
+
+
+def series_columns(facts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """One row for each series from its facts."""
+    columns: dict[str, Any] = {
+        name: [each.get(name) for each in facts] for name in COLUMNS["series"]
+    }
+    for name in ("first_time", "last_time", "strongest_time"):
+        texts = columns[name]
+        columns[name] = [None if text is None else np.datetime64(text, "us") for text in texts]
+    return columns
+
+
+def read_part(path: Path) -> dict[str, Any]:
+    """The columns of one Parquet file as arrays."""
+    table = _arrow()[1].read_table(path)
+    return {name: table[name].to_numpy() for name in table.column_names}
+
+
+def check_parquet() -> None:
+    """Refuse to start what could not be written."""
+    _arrow()
+
+
+def _arrow() -> tuple[Any, Any]:
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError:
+        raise InputError(
+            "the results of a fleet are Parquet, which needs pyarrow",
+            "pip install 'caps-tsad[parquet]'",
+        ) from None
+    return pyarrow, parquet
+
+
+def _type(arrow: Any, text: str) -> Any:
+    if text == _MOMENT:
+        return arrow.timestamp("us")
+    return arrow.list_(arrow.string()) if text == "list<string>" else arrow.type_for_alias(text)
+
+
+def _times(series: Series, rows: Any) -> Any:
+    return None if series.time is None else series.time[rows].astype("datetime64[us]")
