@@ -20,12 +20,13 @@ MAY_IMPORT = {
     "realize": {"represent", "simulate", "series"},
     "recover": {"realize", "represent", "series"},
     "detect": {"recover", "realize", "series"},
-    "baselines": {"series"},
+    "baselines": {"detect", "recover", "metrics", "series"},
     "report": {"detect", "series"},
+    "watch": {"detect", "series"},
     "serve": {"detect", "report", "series"},
     "fleet": {"detect", "report", "series"},
 }
-MAY_IMPORT["bench"] = set(MAY_IMPORT) - {"report", "serve", "fleet"}
+MAY_IMPORT["bench"] = set(MAY_IMPORT) - {"report", "serve", "fleet", "watch"}
 WITHOUT_TORCH = {"artifacts", "errors", "series", "metrics", "simulate"}
 
 

@@ -13,14 +13,18 @@ _FIRST_LAG = 3
 _SHORTEST, _LONGEST = 3, 300  # usable peaks, counted from the first lag
 
 
-def acf_window(series: ArrayLike) -> int:
+def acf_window(series: ArrayLike, *, rank: int = 1) -> int:
     """Return the lag of the highest autocorrelation peak, or 125 when there is no usable one.
 
-    Of a `(time, channel)` array the first channel counts.
+    With rank 2 it is the highest of the peaks at longer lags, where there are any: mostly two
+    periods. Of a `(time, channel)` array the first channel counts.
 
-    >>> acf_window(np.sin(np.arange(1000) * 2 * np.pi / 50))
-    50
+    >>> wave = np.sin(np.arange(1000) * 2 * np.pi / 50)
+    >>> acf_window(wave), acf_window(wave, rank=2)
+    (50, 100)
     """
+    if rank not in (1, 2):
+        raise InputError(f"the peak of rank {rank}", "ask for rank 1 or 2")
     values = np.asarray(series)
     if values.ndim == 2:
         values = values[:, 0]
@@ -40,6 +44,9 @@ def acf_window(series: ArrayLike) -> int:
     if not len(peaks):
         return NO_PERIOD
     highest = int(peaks[np.argmax(correlation[peaks])])
+    later = peaks[peaks > highest]
+    if rank == 2 and len(later):
+        highest = int(later[np.argmax(correlation[later])])
     return highest + _FIRST_LAG if _SHORTEST <= highest <= _LONGEST else NO_PERIOD
 
 

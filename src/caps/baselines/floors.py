@@ -1,0 +1,43 @@
+"""Scores without any knowledge: what every method has to beat."""
+
+from typing import Self
+
+import numpy as np
+
+from caps.baselines.protocol import FloatArray, checked
+
+
+class Random:
+    """Uniform random scores, the same at every call.
+
+    >>> Random(seed=0).score(np.zeros((2, 1))).round(3)
+    array([0.637, 0.27 ])
+    """
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+
+    def fit(self, train: FloatArray) -> Self:
+        """Nothing to learn."""
+        checked(train)
+        return self
+
+    def score(self, series: FloatArray) -> FloatArray:
+        """A random number for every row."""
+        return np.random.default_rng(self.seed).random(len(checked(series)))
+
+
+class Flat:
+    """The same score for every row: 0 calls nothing anomalous, 1 calls everything so."""
+
+    def __init__(self, level: float) -> None:
+        self.level = level
+
+    def fit(self, train: FloatArray) -> Self:
+        """Nothing to learn."""
+        checked(train)
+        return self
+
+    def score(self, series: FloatArray) -> FloatArray:
+        """The level for every row."""
+        return np.full(len(checked(series)), self.level)

@@ -1,0 +1,66 @@
+"""Matrix profile: how far a subsequence is from the most similar other one (stumpy)."""
+
+from typing import Self
+
+import numpy as np
+
+from caps.baselines.protocol import FloatArray, bridged, checked, not_fitted
+from caps.errors import InputError
+from caps.metrics import acf_window
+from caps.series import pad_short
+
+SHORTEST = 4  # rows; shorter subsequences all look alike once normalised
+
+
+class MatrixProfile:
+    """Distance to the nearest subsequence of the training part, or with `whole` of the series.
+
+    Of several channels, the mean of their distances.
+    """
+
+    def __init__(self, *, whole: bool = False) -> None:
+        self.whole = whole
+        self.train: FloatArray | None = None
+
+    def fit(self, train: FloatArray) -> Self:
+        """Keep the training part."""
+        self.train = bridged(checked(train))
+        return self
+
+    def score(self, series: FloatArray) -> FloatArray:
+        """The distance of the subsequence around each row."""
+        if self.train is None:
+            raise not_fitted()
+        series = bridged(checked(series, self.train.shape[1]))
+        known = series if self.whole else self.train
+        size = max(SHORTEST, min(acf_window(known), len(known) // 2))
+        padded = pad_short(series, 2 * size)
+        known = padded if self.whole else pad_short(known, 2 * size)
+        profiles = [
+            _profile(padded[:, place], None if self.whole else known[:, place], size)
+            for place in range(series.shape[1])
+        ]
+        distance = np.mean(profiles, axis=0)
+        ends = (size // 2, (size - 1) // 2)
+        if self.whole:  # the least distance at both ends, as TSB-AD
+            on_rows = np.pad(distance, ends, constant_values=float(distance.min()))
+        else:
+            on_rows = np.pad(distance, ends, mode="edge")
+        return on_rows[len(padded) - len(series) :]
+
+
+def _profile(values: FloatArray, known: FloatArray | None, size: int) -> FloatArray:
+    try:
+        import stumpy
+    except ImportError as error:
+        raise InputError(
+            "the matrix profile needs stumpy", "install CAPS with its extra: caps-tsad[bench]"
+        ) from error
+    if known is None:
+        profile = stumpy.stump(values, m=size)
+    else:
+        profile = stumpy.stump(values, m=size, T_B=known, ignore_trivial=False)
+    distance = profile[:, 0].astype(np.float64)
+    # A flat subsequence among none that is flat is infinitely far from all.
+    largest = distance[np.isfinite(distance)].max(initial=0.0)
+    return np.asarray(np.where(np.isfinite(distance), distance, max(largest, np.sqrt(size))))

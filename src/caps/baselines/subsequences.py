@@ -1,0 +1,133 @@
+"""Methods that look at every subsequence of the series as a point in space.
+
+They differ in the length of a subsequence, in how it is scaled, in the detector of odd points, and
+in how the scores of subsequences become those of rows: a `Plan`. The detector learns either from
+the training part or, as TSB-AD runs these methods, from the very series it scores.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, Protocol, Self
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+
+from caps.baselines.protocol import FloatArray, bridged, checked, not_fitted
+from caps.metrics import acf_window
+from caps.series import pad_short, reassemble
+
+MOST = 10_000  # subsequences to learn from; neighbours of more take minutes and say the same
+CHUNK = 4096  # subsequences scored at once
+
+
+class PointDetector(Protocol):
+    """Finds odd points among many; scores are higher for odder points."""
+
+    def fit(self, points: FloatArray) -> None:
+        """Learn from points (n, dimension)."""
+
+    def own(self) -> FloatArray:
+        """Scores of the points it learned from, each judged by the others."""
+
+    def new(self, points: FloatArray) -> FloatArray:
+        """Scores of other points."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How one method reads a series."""
+
+    detector: Callable[[int], PointDetector]  # by seed
+    length: int | None = None  # rows of a subsequence; None: a period
+    rank: int = 1  # of the period's peak in the autocorrelation
+    # By mean and spread of each place over all subsequences, of each subsequence, or not.
+    scaling: Literal["place", "subsequence", "none"] = "place"
+    onto_rows: Literal["middle", "mean"] = "middle"
+
+    def size(self, values: FloatArray) -> int:
+        """Rows of a subsequence, at most half of the series."""
+        size = self.length or acf_window(values, rank=self.rank)
+        return max(1, min(size, len(values) // 2))
+
+
+class Subsequences:
+    """A `Plan` at work on the training part, or with `whole` on the scored series itself."""
+
+    def __init__(
+        self, plan: Plan, *, seed: int = 0, whole: bool = False, multivariate: Plan | None = None
+    ) -> None:
+        self.univariate, self.multivariate = plan, multivariate or plan
+        self.seed, self.whole = seed, whole
+        self.channels: int | None = None
+
+    def fit(self, train: FloatArray) -> Self:
+        """Learn from the training part; with `whole` only its channels are counted."""
+        train = checked(train)
+        self.channels = train.shape[1]
+        if not self.whole:
+            train = bridged(train)
+            self.size = self._plan.size(train)
+            points = subsequences(train, self.size)
+            if len(points) > MOST:
+                rng = np.random.default_rng(self.seed)
+                points = points[np.sort(rng.choice(len(points), MOST, replace=False))]
+            self._learn(points)
+        return self
+
+    def score(self, series: FloatArray) -> FloatArray:
+        """The scores of the subsequences around each row."""
+        if self.channels is None:
+            raise not_fitted()
+        series = bridged(checked(series, self.channels))
+        if self.whole:
+            self.size = self._plan.size(series)
+            self._learn(subsequences(series, self.size))
+            return self._on_rows(self.detector.own(), len(series))
+        view = subsequence_view(pad_short(series, self.size), self.size)
+        parts = (view[first : first + CHUNK] for first in range(0, len(view), CHUNK))
+        scores = [self.detector.new(self._scale(part.reshape(len(part), -1))) for part in parts]
+        return self._on_rows(np.concatenate(scores), len(series))
+
+    @property
+    def _plan(self) -> Plan:
+        return self.univariate if self.channels == 1 else self.multivariate
+
+    def _learn(self, points: FloatArray) -> None:
+        self.centre, spread = points.mean(axis=0), points.std(axis=0)
+        self.spread = np.where(spread > 0, spread, 1.0)
+        self.detector = self._plan.detector(self.seed)
+        self.detector.fit(self._scale(points))
+
+    def _scale(self, points: FloatArray) -> FloatArray:
+        if self._plan.scaling == "place":
+            return np.asarray((points - self.centre) / self.spread)
+        if self._plan.scaling == "none" or points.shape[1] == 1:
+            return points
+        spread = points.std(axis=1, ddof=1, keepdims=True)
+        centred = points - points.mean(axis=1, keepdims=True)
+        return np.asarray(centred / np.where(spread > 0, spread, 1.0))
+
+    def _on_rows(self, scores: FloatArray, length: int) -> FloatArray:
+        rows = max(length, self.size)
+        if self._plan.onto_rows == "middle":
+            on_rows = np.pad(scores, (self.size // 2, (self.size - 1) // 2), mode="edge")
+        else:
+            each = np.broadcast_to(scores[:, None], (len(scores), self.size))
+            on_rows = reassemble(each, np.arange(len(scores)), rows, "flat")
+        return on_rows[rows - length :]
+
+
+def subsequences(values: FloatArray, size: int) -> FloatArray:
+    """Every subsequence (n, channel * time) of values (time, channel), one after the other.
+
+    >>> subsequences(np.arange(4.0)[:, None], 3)
+    array([[0., 1., 2.],
+           [1., 2., 3.]])
+    """
+    view = subsequence_view(values, size)
+    return view.reshape(len(view), -1)
+
+
+def subsequence_view(values: FloatArray, size: int) -> FloatArray:
+    """The subsequences (n, channel, time) without a copy."""
+    return sliding_window_view(values, size, axis=0)
