@@ -10,7 +10,6 @@ from caps import CAPS, InputError
 from caps.detect import EventRules
 from caps.detect.stream import Stream
 from caps.errors import ArtifactError
-from caps.series import read
 from untrained_weights import FAST, noisy_wave, save_untrained_weights
 
 ROWS, TRAIN = 900, 700
@@ -205,12 +204,11 @@ def test_memory_does_not_grow_with_the_stream(model: CAPS) -> None:
 
 
 def test_a_model_without_times_takes_every_row_as_the_next(model: CAPS) -> None:
-    values = metrics()[["load", "heat"]].to_numpy()[:300]
+    frame = metrics()[["load", "heat"]][:300]
+    values = frame.to_numpy()
     stream = model.stream()
     scores = np.concatenate([stream.update(row).scores for row in values])
-    np.testing.assert_allclose(
-        scores, model.decision_function(read(values, columns=["load", "heat"])), atol=1e-6
-    )
+    np.testing.assert_allclose(scores, model.decision_function(frame), atol=TOLERANCE)
     with pytest.raises(InputError, match="give all or none"):
         stream.update(values[0], "2024-05-01")
 

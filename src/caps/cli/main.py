@@ -51,6 +51,11 @@ COMMANDS = (
         "caps fleet fit metrics/ --train 0.5 --out fleet/",
     ),
     Command(
+        "watch",
+        "Follow a growing file or standard input and print events as they happen.",
+        "caps watch model/ --input metrics.csv --follow --state watch/",
+    ),
+    Command(
         "demo",
         "Run on a simulated month of telemetry; needs no files.",
         "caps demo --out caps-demo",

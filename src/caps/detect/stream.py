@@ -5,13 +5,13 @@ causally: so the scores are those of the batch, whatever they are made of.
 """
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from caps.detect.fitted import Fitted
 from caps.detect.stream_arrivals import Arrival, Arrivals, Counts
@@ -93,10 +93,10 @@ class Stream:
         return self.extend([value], None if time is None else [time])
 
     def extend(
-        self, values: Sequence[Any] | ArrayLike, times: Sequence[Time] | None = None
+        self, values: Iterable[Any], times: Sequence[Time] | NDArray[Any] | None = None
     ) -> Update:
         """Take in rows in the order in which they came: faster than one at a time."""
-        rows = [self._values(value) for value in values]  # type: ignore[union-attr]
+        rows = [self._values(value) for value in values]
         if times is not None and len(times) != len(rows):
             raise InputError(f"{len(times)} times for {len(rows)} rows", "give one for each row")
         moments = [None] * len(rows) if times is None else [moment(time) for time in times]

@@ -1,24 +1,30 @@
 """The time of one row of a stream as nanoseconds since 1970 in UTC."""
 
+import re
 from datetime import UTC, date, datetime
 
 import numpy as np
 
 from caps.errors import InputError
-from caps.series.timestamps import TimeFormat, read_times
+from caps.series.timestamps import TimeFormat, read_times, to_nanoseconds
 
 Time = int | float | str | date | np.datetime64
 
+_NUMBER = re.compile(r"\s*[-+]?\d+(\.\d+)?\s*")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def moment(time: Time) -> int:
     """Read a time: a datetime, ISO text, or an epoch in s, ms, us or ns; without a zone, UTC.
 
-    >>> moment("1970-01-01T00:00:01"), moment(1_700_000_000), moment("1970-01-01 01:00+01:00")
-    (1000000000, 1700000000000000000, 0)
+    >>> moment("1970-01-01T00:00:01"), moment(1_700_000_000), moment("1711111100000")
+    (1000000000, 1700000000000000000, 1711111100000000000)
     """
+    if isinstance(time, np.datetime64) and not np.isnat(time):
+        return int(to_nanoseconds(np.array([time]), "time")[0].astype(np.int64))
     if isinstance(time, str):
+        if _NUMBER.fullmatch(time):  # else read as a date without dashes
+            return _any(time)
         try:
             time = datetime.fromisoformat(time.strip())
         except ValueError:

@@ -1,0 +1,242 @@
+"""The loop of `caps watch`: lines in, events out, the state saved before anything is told."""
+
+import json
+import sys
+import time
+from collections.abc import Callable, Iterable
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from caps.detect.stream import Stream, Update
+from caps.detect.stream_arrivals import Counts
+from caps.detect.stream_events import EventChange
+from caps.errors import ArtifactError
+from caps.watch.following import Lines
+from caps.watch.incidents import Incident, Incidents, shown
+from caps.watch.records import Record, Records
+from caps.watch.state import WatchState
+from caps.watch.webhook import Webhook
+
+if TYPE_CHECKING:
+    from caps.detect import CAPS
+
+Line = dict[str, Any]
+ModelOf = Callable[[str], "CAPS | None"]
+
+PATIENCE = 0.25  # seconds to wait for lines before looking at the clock and at signals
+MOST_SERIES = 10_000
+ADVICE = "the scores no longer look like those of calibration: fit again on recent rows"
+
+
+class Watcher:
+    """Feeds what is read to one stream for each series id and tells what happens.
+
+    A state is saved before something is told. A process killed at any moment goes on from the
+    last state and scores the rows since then again: none of them had told anything.
+    """
+
+    def __init__(
+        self,
+        model_of: ModelOf,
+        lines: Lines,
+        records: Records,
+        tell: Callable[[str], None],
+        *,
+        webhook: Webhook | None = None,
+        state: WatchState | None = None,
+        lateness: int = 0,
+        recovery: int = 128,
+        updates: bool = False,
+        save_every: float = 60.0,
+    ) -> None:
+        self.model_of, self.lines, self.records, self.tell = model_of, lines, records, tell
+        self.webhook, self.state = webhook, state
+        self.lateness, self.recovery = lateness, recovery
+        self.updates, self.save_every = updates, save_every
+        self.streams: dict[str, Stream] = {}
+        self.incidents: dict[str, Incidents] = {}
+        self.unknown = 0  # rows of series without a model
+        self.saved_at = time.monotonic()
+        self.delivered = 0  # by the webhook, as of the last save
+
+    def run(self, stop: Callable[[], bool]) -> Line:
+        """Watch until the input ends or `stop` says so; returns the counts."""
+        self._restore()
+        while not stop() and not self.lines.ended:
+            found = self.records.parse(self.lines.read(PATIENCE))
+            self._tell([line for group in _by_series(found) for line in self._take(*group)])
+            self._save_if_due()
+        if self.lines.ended and self.state is None:
+            # Nobody can go on from here: what is open ends with the input.
+            self._tell([line for name in self.streams for line in self._finish(name)])
+        left = (
+            self.webhook.close(patience=30.0 if self.lines.ended else 2.0) if self.webhook else []
+        )
+        self._save()
+        return self._summary(len(left))
+
+    def _take(self, name: str, rows: list[Record]) -> list[Line]:
+        stream = self._stream(name)
+        if stream is None:
+            self.unknown += len(rows)
+            return []
+        times = None if self.records.time is None else [row.time for row in rows]
+        moments = None if times is None else np.array(times).astype("datetime64[ns]")
+        update = stream.extend([row.values for row in rows], moments)
+        return self._lines_of(name, stream, update)
+
+    def _finish(self, name: str) -> list[Line]:
+        stream = self.streams[name]
+        return self._lines_of(name, stream, stream.finish())
+
+    def _lines_of(self, name: str, stream: Stream, update: Update) -> list[Line]:
+        lines, incidents = [], self.incidents[name]
+        for change in update.changes:
+            over = incidents.recovered(change.event.start) if change.what == "opened" else None
+            if over is not None:
+                lines.append(_recovered(name, over))
+            alert = incidents.begins(change)
+            if change.what != "updated" or self.updates:
+                lines.append(_event(name, change, incidents.number, alert))
+        over = incidents.recovered(stream.rows)
+        if over is not None:
+            lines.append(_recovered(name, over))
+        if update.drift:
+            when = None if update.times is None else shown(update.times[-1])
+            facts = {"row": stream.rows - 1, "time": when, "advice": ADVICE}
+            lines.append({"what": "drift", "series": name, "id": f"{name}:drift:{when}", **facts})
+        return lines
+
+    def _tell(self, lines: list[Line]) -> None:
+        if not lines:
+            return
+        alerts = [line for line in lines if line["what"] in ("recovered", "drift")
+                  or line.get("alert")]  # fmt: skip
+        self._save(alerts)
+        for line in lines:
+            self.tell(json.dumps(line, allow_nan=False))
+        for alert in alerts:
+            if self.webhook is not None:
+                self.webhook.send(alert)
+
+    def _stream(self, name: str) -> Stream | None:
+        if name not in self.streams:
+            model = self.model_of(name) if len(self.streams) < MOST_SERIES else None
+            if model is None:
+                return None
+            self.streams[name] = model.stream(lateness=self.lateness)
+            self.incidents[name] = Incidents(self.recovery)
+        return self.streams[name]
+
+    def _save_if_due(self) -> None:
+        delivered = 0 if self.webhook is None else self.webhook.delivered
+        if delivered != self.delivered or time.monotonic() - self.saved_at >= self.save_every:
+            self._save()
+
+    def _save(self, alerts: Iterable[Line] = ()) -> None:
+        self.saved_at = time.monotonic()
+        if self.state is None:
+            return
+        pending: list[Any] = []
+        if self.webhook is not None:
+            self.delivered = self.webhook.delivered
+            pending = [*self.webhook.pending(), *alerts]
+        facts = {
+            "place": self.lines.place(),
+            "layout": self.records.layout(),
+            "incidents": {name: each.facts() for name, each in self.incidents.items()},
+            "alerts": pending,
+            "malformed": self.records.malformed,
+            "unknown": self.unknown,
+        }
+        self.state.save(self.streams, facts)
+
+    def _restore(self) -> None:
+        saved = None if self.state is None else self.state.load()
+        if saved is None:
+            return
+        facts = saved.extra
+        try:
+            for name in saved:
+                stream = self._stream(name)
+                if stream is None:
+                    raise ArtifactError(f"there is no model for the series {name!r}", "add it")
+                saved.restore(name, stream)
+                self.incidents[name].restore(facts["incidents"][name])
+            self.records.restore(facts["layout"])
+            self.records.malformed, self.unknown = int(facts["malformed"]), int(facts["unknown"])
+            if not self.lines.go_on(facts["place"]):
+                print("the input is another file now: read from its start", file=sys.stderr)
+            if self.webhook is not None:
+                for alert in facts["alerts"]:
+                    self.webhook.send(alert)
+        except (KeyError, TypeError, ValueError) as error:
+            raise ArtifactError(
+                f"{saved.folder} is no state of a watch ({error})", "name another folder"
+            ) from None
+
+    def _summary(self, undelivered: int) -> Line:
+        counts = [stream.counts.to_dict() for stream in self.streams.values()]
+        total = {name: sum(each[name] for each in counts) for name in Counts().to_dict()}
+        summary = {
+            "what": "summary",
+            "series": len(self.streams),
+            **total,
+            "malformed": self.records.malformed,
+            "unknown": self.unknown,
+            "events": sum(stream.tracker.events for stream in self.streams.values()),
+            "incidents": sum(each.number for each in self.incidents.values()),
+            "drift": [name for name, stream in self.streams.items() if stream.drift.found],
+        }
+        if self.webhook is not None:
+            hook = self.webhook
+            summary["webhook"] = {
+                "delivered": hook.delivered,
+                "refused": hook.refused,
+                "dropped": hook.dropped,
+                "undelivered": undelivered,
+            }
+        return summary
+
+
+def _by_series(records: list[Record]) -> list[tuple[str, list[Record]]]:
+    ordered = sorted(records, key=lambda record: record.series)  # stable: arrival order is kept
+    return [(name, list(rows)) for name, rows in groupby(ordered, lambda record: record.series)]
+
+
+def _event(name: str, change: EventChange, incident: int, alert: bool) -> Line:
+    event = change.event
+    start = shown(event.start_time)
+    return {
+        "what": change.what,
+        "series": name,
+        "event": change.number,
+        "incident": incident,
+        "alert": alert,
+        "id": f"{name}:{start or event.start}:{change.what}",
+        "start": start,
+        "end": shown(event.end_time),
+        "start_row": event.start,
+        "end_row": event.end,
+        "peak_row": event.peak,
+        "score": event.score,
+        "p_value": event.p_value,
+        "contributions": change.contributions,
+    }
+
+
+def _recovered(name: str, incident: Incident) -> Line:
+    return {
+        "what": "recovered",
+        "series": name,
+        "incident": incident.number,
+        "events": incident.events,
+        "id": f"{name}:{incident.start_time or incident.start}:recovered",
+        "start": incident.start_time,
+        "end": incident.end_time,
+        "start_row": incident.start,
+        "end_row": incident.end,
+        "score": incident.score,
+    }
