@@ -1,0 +1,84 @@
+"""`caps serve`: the HTTP service and its page."""
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from caps.errors import InputError
+
+TOKEN = "CAPS_TOKEN"
+
+
+def serve(
+    folder: Path = Path("caps-service"),
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8100,
+    token_file: Path | None = None,
+    fits: int = 1,
+    upload_mb: int = 256,
+    pretrained: Path | None = None,
+    json_output: Annotated[bool, Parameter(name="--json", negative="")] = False,
+) -> None:
+    """Serve models over HTTP, with a page for a person with a CSV file.
+
+    The token is read from --token-file or from the environment variable CAPS_TOKEN; every request
+    then needs it. Without one, only this machine is answered.
+
+    Parameters
+    ----------
+    folder
+        Where series and models are kept; created if needed.
+    host
+        Address to listen on; others than this machine's own need a token.
+    port
+        Port to listen on.
+    token_file
+        File whose first line is the token.
+    fits
+        Fits at a time, each on one core.
+    upload_mb
+        Largest file that can be uploaded, in megabytes.
+    pretrained
+        Folder of pretrained weights, instead of the shipped ones.
+    json_output
+        Print the address as JSON.
+    """
+    from caps.serve.run import run
+    from caps.serve.settings import MEGABYTE, Settings
+
+    if fits < 1 or upload_mb < 1:
+        raise InputError("--fits and --upload-mb start at 1", "give positive whole numbers")
+    settings = Settings(
+        folder,
+        host=host,
+        port=port,
+        token=_token(token_file),
+        pretrained=pretrained,
+        fits=fits,
+        upload_bytes=upload_mb * MEGABYTE,
+    )
+    shown = f"[{host}]" if ":" in host else host
+    address = f"http://{shown}:{port}/"
+    told = json.dumps({"address": address, "folder": str(folder)}) if json_output else (
+        f"CAPS serves {folder} at {address} (Ctrl-C stops it)"
+    )  # fmt: skip
+    print(told, file=sys.stdout, flush=True)
+    run(settings)
+
+
+def _token(path: Path | None) -> str | None:
+    if path is None:
+        return os.environ.get(TOKEN) or None
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} cannot be read ({error})", "name a text file") from None
+    token = lines[0].strip() if lines else ""
+    if not token:
+        raise InputError(f"{path} holds no token", "write one into its first line")
+    return token

@@ -1,0 +1,126 @@
+"""The ASGI application: endpoints, errors, OpenAPI, health, metrics and the page."""
+
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.openapi.utils import get_openapi
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+
+import caps
+from caps.errors import CapsError
+from caps.serve.guard import Guard
+from caps.serve.model_routes import model_routes
+from caps.serve.page import page_routes
+from caps.serve.refusals import Refusal, status_of
+from caps.serve.schemas import problems
+from caps.serve.series_routes import series_routes
+from caps.serve.service import Service
+from caps.serve.settings import Settings
+
+log = logging.getLogger("caps.serve")
+REMEDY = "see /openapi.json"
+
+
+def create_app(settings: Settings) -> FastAPI:
+    """The service as an ASGI application."""
+    service = Service(settings)
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        service.start()
+        yield
+        await service.stop()
+
+    app = FastAPI(
+        title="CAPS",
+        version=caps.__version__,
+        summary="Label-free anomaly detection for time series.",
+        lifespan=lifespan,
+        docs_url=None,  # its page loads scripts from another host
+        redoc_url=None,
+        redirect_slashes=False,
+        middleware=[Middleware(Guard, settings=settings, monitor=service.monitor)],
+    )
+    app.state.service = service
+    app.include_router(series_routes(service))
+    app.include_router(model_routes(service))
+    app.include_router(page_routes())
+    _add_operations(app, service)
+    _add_errors(app)
+    app.openapi = lambda: _openapi(app, settings)  # type: ignore[method-assign]
+    return app
+
+
+def _add_operations(app: FastAPI, service: Service) -> None:
+    refused = problems(403, 421)
+
+    @app.get("/health", tags=["operation"], responses=refused)
+    async def health() -> dict[str, str]:
+        """Whether the process answers."""
+        return {"status": "ok", "version": caps.__version__}
+
+    @app.get("/ready", tags=["operation"], responses=refused | problems(503))
+    async def ready() -> dict[str, str]:
+        """Whether the service takes work."""
+        if not service.ready:
+            raise Refusal(503, "the service starts or stops", "try again in a moment")
+        return {"status": "ready"}
+
+    @app.get(
+        "/metrics",
+        tags=["operation"],
+        response_class=PlainTextResponse,
+        responses=refused | problems(401),
+    )
+    async def metrics() -> Response:
+        """Counters for Prometheus."""
+        return PlainTextResponse(service.monitor.text(), media_type="text/plain; version=0.0.4")
+
+
+def _add_errors(app: FastAPI) -> None:
+    @app.exception_handler(CapsError)
+    async def told(_: Request, error: CapsError) -> Response:
+        headers = error.headers if isinstance(error, Refusal) else {}
+        return _problem(status_of(error), error.problem, error.remedy, headers)
+
+    @app.exception_handler(RequestValidationError)
+    async def invalid(_: Request, error: RequestValidationError) -> Response:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        return _problem(422, f"{place}: {first['msg']}"[:500], REMEDY)
+
+    @app.exception_handler(HTTPException)
+    async def refused(request: Request, error: HTTPException) -> Response:
+        if isinstance(error.__cause__, CapsError):  # a body cut off while it was parsed
+            return await told(request, error.__cause__)
+        return _problem(error.status_code, str(error.detail), REMEDY, error.headers)
+
+    @app.exception_handler(Exception)
+    async def unexpected(request: Request, error: Exception) -> Response:
+        return _problem(500, "the service failed on this request", "see its log; others go on")
+
+
+def _problem(status: int, problem: str, remedy: str, headers: Any = None) -> Response:
+    return JSONResponse({"problem": problem, "remedy": remedy}, status, headers=headers)
+
+
+def _openapi(app: FastAPI, settings: Settings) -> dict[str, Any]:
+    if app.openapi_schema is None:
+        schema = get_openapi(
+            title=app.title, version=app.version, summary=app.summary, routes=app.routes
+        )
+        if settings.token is not None:
+            schemes = schema.setdefault("components", {}).setdefault("securitySchemes", {})
+            schemes["token"] = {"type": "http", "scheme": "bearer"}
+            for path, methods in schema["paths"].items():
+                if path.startswith(("/v1/", "/metrics")):
+                    for operation in methods.values():
+                        operation["security"] = [{"token": []}]
+        app.openapi_schema = schema
+    return app.openapi_schema

@@ -1,0 +1,212 @@
+"""Fits in the background: a bounded queue, one process for each fit, progress, cancelling."""
+
+import asyncio
+import contextlib
+import json
+import logging
+import os
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from caps.errors import ArtifactError
+from caps.serve.files import DATA, ModelFolder, SeriesFolder
+from caps.serve.refusals import busy, taken
+from caps.serve.settings import Settings
+
+log = logging.getLogger("caps.serve")
+
+# One thread, and none that spins: the other cores answer requests.
+CALM = {"OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "0"}
+RETRY_FIT = 30  # seconds, told to those who find the queue full
+STOPPED = "the service stopped during this fit"
+
+
+@dataclass(slots=True)
+class Fit:
+    """One fit that waits or runs."""
+
+    name: str
+    request: dict[str, Any]
+    out: Path
+    stage: str = "waiting"
+    share: float = 0.0
+    started: float | None = None  # on the monotonic clock
+    process: asyncio.subprocess.Process | None = None
+    cancelled: bool = False
+    done: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @property
+    def seconds(self) -> float:
+        """How long it has run."""
+        return 0.0 if self.started is None else time.monotonic() - self.started
+
+    @property
+    def left(self) -> float | None:
+        """Seconds left, once there is something to judge by."""
+        return None if self.share < 0.02 else self.seconds * (1 - self.share) / self.share
+
+
+class Fits:
+    """All fits that wait or run; `finished` is told the outcome of each."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        models: ModelFolder,
+        series: SeriesFolder,
+        finished: Callable[[str], None],
+    ) -> None:
+        self.settings, self.models, self.series = settings, models, series
+        self.finished = finished
+        self.active: dict[str, Fit] = {}
+        self.queue: asyncio.Queue[Fit] = asyncio.Queue()
+        self.workers: list[asyncio.Task[None]] = []
+
+    def start(self) -> None:
+        """Begin to work; needs a running event loop."""
+        self.workers = [asyncio.create_task(self._work()) for _ in range(self.settings.fits)]
+
+    def ask(self, name: str, request: dict[str, Any]) -> Fit:
+        """Queue a fit of the model `name`."""
+        if name in self.active:
+            raise taken(f"a fit of {name!r} is under way", "wait for it or delete the model")
+        if self.waiting >= self.settings.waiting_fits:
+            raise busy("fits", RETRY_FIT)
+        fit = Fit(name, request, self.models.begin(name, request))
+        self.active[name] = fit
+        self.queue.put_nowait(fit)
+        return fit
+
+    @property
+    def waiting(self) -> int:
+        """Fits that have not begun."""
+        return sum(fit.started is None for fit in self.active.values())
+
+    async def cancel(self, name: str) -> None:
+        """End the fit of `name`, if there is one, and wait until its process is gone."""
+        fit = self.active.get(name)
+        if fit is None:
+            return
+        fit.cancelled = True
+        if fit.process is not None:
+            _kill(fit.process)
+        if fit.started is None:
+            self._settle(fit, "cancelled", "the fit was cancelled", "fit again")
+        await fit.done.wait()
+
+    async def stop(self) -> None:
+        """Give a running fit a moment to finish, then end it; keep what is finished."""
+        for fit in [fit for fit in self.active.values() if fit.started is None]:
+            self._settle(fit, "stopped", STOPPED, "fit again")
+        running = [asyncio.create_task(fit.done.wait()) for fit in self.active.values()]
+        if running:
+            await asyncio.wait(running, timeout=self.settings.grace_seconds)
+        for fit in list(self.active.values()):
+            await self.cancel(fit.name)
+        for task in [*self.workers, *running]:
+            task.cancel()
+        await asyncio.gather(*self.workers, *running, return_exceptions=True)
+
+    async def _work(self) -> None:
+        while True:
+            fit = await self.queue.get()
+            if fit.cancelled or fit.done.is_set():
+                continue
+            fit.started, fit.stage = time.monotonic(), "starting"
+            try:
+                await self._run(fit)
+            except Exception:
+                log.exception("the fit of %s", fit.name)
+                self._settle(fit, "failed", "the fit could not be run", "see the service's log")
+
+    async def _run(self, fit: Fit) -> None:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-m",
+            "caps.serve.child",
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            env={**os.environ, **CALM},
+        )
+        fit.process = process
+        if fit.cancelled:
+            _kill(process)
+        told: dict[str, Any] = {}
+        try:
+            async with asyncio.timeout(self.settings.fit_seconds):
+                told = await self._follow(fit, process)
+                await process.wait()
+        except TimeoutError:
+            told = {
+                "problem": f"the fit took more than {self.settings.fit_seconds:g} seconds",
+                "remedy": "give fewer channels or a shorter training part",
+            }
+        finally:
+            _kill(process)
+            await process.wait()
+            if process.stdin is not None:
+                process.stdin.close()
+        self._conclude(fit, told, process.returncode)
+
+    async def _follow(self, fit: Fit, process: asyncio.subprocess.Process) -> dict[str, Any]:
+        """Send the job, take its progress; returns the problem it told, if any."""
+        assert process.stdin is not None
+        assert process.stdout is not None
+        with contextlib.suppress(ConnectionError):  # a process that died tells by its exit code
+            process.stdin.write(json.dumps(self._job(fit)).encode() + b"\n")
+            await process.stdin.drain()
+        told: dict[str, Any] = {}
+        async for line in process.stdout:
+            facts = json.loads(line)
+            if "problem" in facts:
+                told = facts
+            else:
+                fit.stage, fit.share = facts["stage"], float(facts["share"])
+        return told
+
+    def _job(self, fit: Fit) -> dict[str, Any]:
+        name, pretrained = fit.request["series"], self.settings.pretrained
+        return {
+            "data": str((self.series.existing(name) / DATA).absolute()),
+            "options": self.series.facts(name)["options"],
+            "request": fit.request,
+            "estimator": dict(self.settings.estimator),
+            "pretrained": None if pretrained is None else str(pretrained.absolute()),
+            "out": str(fit.out.absolute()),
+            "niceness": self.settings.fit_niceness,
+        }
+
+    def _conclude(self, fit: Fit, told: dict[str, Any], code: int | None) -> None:
+        # Finished is what has its folder, also when it was cancelled a moment later.
+        if fit.out.is_dir():
+            self._settle(fit, "fitted")
+        elif fit.cancelled:
+            self._settle(fit, "cancelled", STOPPED, "fit again")
+        elif told:
+            self._settle(fit, "failed", told["problem"], told["remedy"])
+        else:
+            remedy = "give fewer rows or channels; see the service's log"
+            self._settle(fit, "failed", f"the fit's process ended with code {code}", remedy)
+
+    def _settle(self, fit: Fit, outcome: str, problem: str = "", remedy: str = "") -> None:
+        """Write the outcome down, and let go of the fit."""
+        try:
+            if problem:
+                self.models.fail(fit.name, problem, remedy)
+            else:
+                self.models.commit(fit.name)
+        except (ArtifactError, OSError):
+            log.exception("the outcome of the fit of %s could not be written", fit.name)
+        finally:
+            self.active.pop(fit.name, None)
+            fit.done.set()
+            self.finished(outcome)
+
+
+def _kill(process: asyncio.subprocess.Process) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        process.kill()

@@ -1,0 +1,165 @@
+"""What a model finds in a stored series, in the words of the API."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from caps.detect import CAPS, Analysis
+from caps.detect import Event as FoundEvent
+from caps.detect.tables import event_table, score_table
+from caps.report import render_report
+from caps.report.analysed import analysed_report, budgets_of
+from caps.report.sentences import KINDS, rarity
+from caps.serve.lines import Axis, listed
+from caps.serve.schemas import BudgetFacts, Event, Events, Explained, Lines, View
+
+# Steps of the slider on the page, the most generous first.
+BUDGETS = tuple(f"1/{rows}" for rows in (
+    50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000, 1_000_000,
+))  # fmt: skip
+TIME_BUDGETS = (
+    "1/hour", "12/day", "6/day", "3/day", "1/day", "3/week", "1/week", "2/month", "1/month",
+    "4/year", "1/year",
+)  # fmt: skip
+MOST_EXTENTS = 2_000  # alarms of one budget that a chart is given
+MOST_EVENTS = 5_000
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """An analysed series."""
+
+    model: CAPS
+    analysis: Analysis
+    axis: Axis
+    train: tuple[int, int] | None  # rows of this series that the model learned from
+    notes: tuple[str, ...] = ()
+    seconds: float = 0.0
+
+    def under(self, model: CAPS) -> "Found":
+        """The same scores under the model's alarm budget."""
+        analysis = replace(self.analysis, threshold=model.threshold_)
+        return replace(self, model=model, analysis=analysis)
+
+    def lines(
+        self, channels: list[str], left: float | None, right: float | None, points: int
+    ) -> Lines:
+        """Channels and score as a chart shows them."""
+        drawn = self.axis.lines(channels, left, right, points)
+        drawn.score = self.axis.line("score", self.analysis.score, drawn.rows, points)
+        return drawn
+
+    def events(self) -> Events:
+        """All events."""
+        alarms = self.analysis.alarms(self.model.alarms)
+        return Events(
+            threshold=self.analysis.threshold,
+            expected=alarms.expected,
+            alarms=str(self.model.alarms),
+            train=self.train,
+            training=None if self.train is None else self.axis.extent(*self.train),
+            events=events_of(self.analysis, self.axis),
+        )
+
+    def budgets(self) -> list[BudgetFacts]:
+        """What the budgets of the slider give, the model's own among them."""
+        timed = self.analysis.fitted.step is not None
+        names = [str(self.model.alarms), *(TIME_BUDGETS if timed else BUDGETS)]
+        return [
+            BudgetFacts(
+                name=budget.name,
+                threshold=budget.threshold,
+                expected=budget.expected,
+                found=budget.found,
+                extents=[self.axis.extent(*span) for span in budget.spans[:MOST_EXTENTS]],
+            )
+            for budget in budgets_of(self.analysis, names)
+        ]
+
+    def explain(self, number: int) -> Explained:
+        """Why event `number` is one."""
+        told = self.analysis.explain(number)
+        event = _event(self.analysis, self.axis, number, self.analysis.events[number - 1])
+        return Explained(
+            event=event,
+            kind=told.kind,
+            meaning=KINDS.get(told.kind or ""),
+            kind_scores=told.kind_scores,
+            direction=told.event.direction,
+            size=_finite(told.event.size),
+            contributions=told.contributions,
+            rarity=rarity(event.p_value),
+            reason=told.reason,
+            channels=[
+                View(
+                    name=view.name,
+                    contribution=view.contribution,
+                    direction=view.direction,
+                    size=_finite(view.size),
+                    x=self.axis.positions[view.rows].tolist(),
+                    values=listed(view.values),
+                    counterpart=listed(view.counterpart),
+                )
+                for view in told.channels
+            ],
+        )
+
+    def events_csv(self) -> str:
+        """The events with their explanations as a table."""
+        frame = event_table(self.analysis, self.analysis.explanations())
+        return str(frame.to_csv(index=False, float_format="%.10g"))
+
+    def scores_csv(self) -> str:
+        """Score, p-value, flag and event of every row as a table."""
+        frame = score_table(self.analysis)
+        if self.analysis.series.time is None:
+            frame.insert(0, "row", range(len(frame)))
+        return str(frame.to_csv(index=False, float_format="%.10g"))
+
+    def report(self, title: str) -> str:
+        """The HTML report."""
+        notes = [*self.analysis.series.notes(), *self.analysis.notes, *self.notes]
+        return render_report(
+            analysed_report(
+                title,
+                self.model,
+                self.analysis,
+                self.analysis.explanations(),
+                training_end=0 if self.train is None else self.train[1],
+                notes=list(dict.fromkeys(notes)),
+                seconds=self.seconds,
+            )
+        )
+
+
+def events_of(analysis: Analysis, axis: Axis) -> list[Event]:
+    """The events of an analysis in order of time; the strongest if there are very many."""
+    numbers: Sequence[int] = range(1, len(analysis.spans) + 1)
+    if len(numbers) > MOST_EVENTS:
+        ranked = sorted(numbers, key=lambda number: -analysis.spans[number - 1].score)
+        numbers = sorted(ranked[:MOST_EVENTS])
+    events = analysis.events
+    return [_event(analysis, axis, number, events[number - 1]) for number in numbers]
+
+
+def _event(analysis: Analysis, axis: Axis, number: int, event: FoundEvent) -> Event:
+    shares = analysis.contributions(number)
+    return Event(
+        number=number,
+        start_row=event.start,
+        end_row=event.end,
+        peak_row=event.peak,
+        start=axis.moment(event.start),
+        end=axis.moment(event.end - 1),
+        peak=axis.moment(event.peak),
+        lasting=axis.timeline.lasting(event.start, event.end),
+        extent=axis.extent(event.start, event.end),
+        score=event.score,
+        p_value=_finite(event.p_value),
+        channel=max(shares, key=lambda name: shares[name]),
+    )
+
+
+def _finite(value: float | None) -> float | None:
+    return None if value is None or not np.isfinite(value) else float(value)

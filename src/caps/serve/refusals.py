@@ -1,0 +1,40 @@
+"""Answers to requests that cannot be served: a status, the problem and its remedy."""
+
+from caps.errors import ArtifactError, CapsError, InputError
+
+
+class Refusal(CapsError):
+    """Raised anywhere while a request is served; becomes its answer."""
+
+    def __init__(
+        self, status: int, problem: str, remedy: str, headers: dict[str, str] | None = None
+    ) -> None:
+        super().__init__(problem, remedy)
+        self.status = status
+        self.headers = headers or {}
+
+
+def missing(what: str, name: str) -> Refusal:
+    """Nothing of that name."""
+    return Refusal(404, f"there is no {what} {name!r}", f"see the list of {what}s")
+
+
+def taken(problem: str, remedy: str) -> Refusal:
+    """The request contradicts what is there."""
+    return Refusal(409, problem, remedy)
+
+
+def busy(what: str, seconds: int = 1) -> Refusal:
+    """The queue is full."""
+    return Refusal(
+        429, f"too many {what} are waiting", "try again later", {"Retry-After": str(seconds)}
+    )
+
+
+def status_of(error: CapsError) -> int:
+    """The HTTP status of an error raised on purpose."""
+    if isinstance(error, Refusal):
+        return error.status
+    if isinstance(error, InputError):
+        return 422
+    return 500 if isinstance(error, ArtifactError) else 400

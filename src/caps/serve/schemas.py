@@ -1,0 +1,223 @@
+"""What requests and answers look like."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from caps.serve.files import NAME
+
+Name = Annotated[str, Field(pattern=NAME, max_length=64, examples=["pump-4"])]
+Place = Annotated[int, Field(ge=0, le=10**12)] | Annotated[str, Field(min_length=1, max_length=40)]
+Budget = Annotated[str, Field(min_length=1, max_length=40, examples=["1/day", "1/1000"])]
+Position = float  # on the axis of a chart: milliseconds since 1970, or rows
+MOST_ROWS = 20_000  # of one request for scores
+
+
+class Strict(BaseModel):
+    """Unknown keys are errors."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class Problem(BaseModel):
+    """Why a request was refused, and what to do."""
+
+    problem: str
+    remedy: str
+
+
+class SeriesFacts(BaseModel):
+    """An uploaded series."""
+
+    name: str
+    file: str
+    rows: int
+    channels: list[str]
+    start: str | None
+    end: str | None
+    step: str | None
+    notes: list[str]
+
+
+class Line(BaseModel):
+    """Points of a line; null lifts the pen."""
+
+    name: str
+    x: list[Position]
+    y: list[float | None]
+
+
+class Lines(BaseModel):
+    """Part of a series as a chart shows it: thinned by minimum and maximum."""
+
+    dated: bool
+    label: str
+    extent: tuple[Position, Position] = Field(description="of the whole series")
+    step: Position
+    rows: tuple[int, int] = Field(description="rows shown, the end exclusive")
+    lines: list[Line]
+    score: Line | None = None
+
+
+class Rows(BaseModel):
+    """Rows of a stretch of the axis, the end exclusive, and where they begin and end in time."""
+
+    start: int
+    end: int
+    first: str | None
+    last: str | None
+
+
+class FitRequest(Strict):
+    """What to learn from."""
+
+    series: Name
+    columns: list[str] | None = Field(None, min_length=1, max_length=1000)
+    skip: int = Field(0, ge=0, le=10**12, description="rows at the start to leave out")
+    train: int | float | str | None = Field(
+        None, description="rows after those skipped, a share of them, or the moment training ends"
+    )
+    alarms: Budget = "1/1000"
+    known: list[tuple[Place, Place]] = Field(
+        default_factory=list, max_length=1000, description="known anomalies: rows or moments"
+    )
+    aggregate: Literal["max", "top5"] = "max"
+    causal: bool = False
+    seed: int = Field(0, ge=0, lt=2**63)
+    replace: bool = Field(False, description="fit a model again that exists already")
+
+
+class FitState(BaseModel):
+    """A fit under way, or the last one if it failed."""
+
+    state: Literal["waiting", "running", "failed"]
+    stage: str = ""
+    share: float = 0.0
+    seconds: float = 0.0
+    left: float | None = None
+    problem: str = ""
+    remedy: str = ""
+
+
+class ModelFacts(BaseModel):
+    """A model: whether it is ready, what it learned from, and its fit under way."""
+
+    name: str
+    ready: bool
+    series: str
+    columns: list[str]
+    train: tuple[int, int] | None = None
+    known: list[tuple[int | str, int | str]]
+    alarms: str
+    notes: list[str]
+    seconds: float | None = None
+    fit: FitState | None = None
+
+
+class ScoreRequest(Strict):
+    """Rows to score: one list for each channel of the model, null for what was not observed."""
+
+    columns: dict[str, list[float | None]] = Field(
+        min_length=1,
+        max_length=1000,
+        description=f"lists of one length, at most {MOST_ROWS:,} rows",
+        examples=[{"load": [1.0, 1.2, None, 0.9]}],
+    )
+    time: list[str] | None = Field(None, description="times in order, like 2024-03-01T12:00")
+
+    @model_validator(mode="after")
+    def _check_lengths(self) -> "ScoreRequest":
+        lengths = {len(column) for column in self.columns.values()}
+        if self.time is not None:
+            lengths.add(len(self.time))
+        if len(lengths) > 1:
+            raise ValueError("the lists have different lengths")
+        if not 1 <= lengths.pop() <= MOST_ROWS:
+            raise ValueError(f"give 1 to {MOST_ROWS:,} rows; upload longer series")
+        return self
+
+
+class Event(BaseModel):
+    """An event; the end row is exclusive, `end` is the time of the last row."""
+
+    number: int
+    start_row: int
+    end_row: int
+    peak_row: int
+    start: str | None
+    end: str | None
+    peak: str | None
+    lasting: str
+    extent: tuple[Position, Position]
+    score: float
+    p_value: float | None
+    channel: str
+
+
+class Scores(BaseModel):
+    """One score, p-value and flag for each row sent, and the events among them."""
+
+    score: list[float | None]
+    p_value: list[float | None]
+    flag: list[int]
+    threshold: float
+    events: list[Event]
+
+
+class Events(BaseModel):
+    """The events of a series under the model's alarm budget."""
+
+    threshold: float
+    expected: float = Field(description="false alarms, if every row were normal")
+    alarms: str
+    train: tuple[int, int] | None
+    training: tuple[Position, Position] | None = Field(description="on the axis")
+    events: list[Event]
+
+
+class View(BaseModel):
+    """One channel around an event, and its normal counterpart."""
+
+    name: str
+    contribution: float
+    direction: str | None
+    size: float | None
+    x: list[Position]
+    values: list[float | None]
+    counterpart: list[float | None]
+
+
+class Explained(BaseModel):
+    """Why an event is one."""
+
+    event: Event
+    kind: str | None
+    meaning: str | None
+    kind_scores: dict[str, float]
+    direction: str | None
+    size: float | None
+    contributions: dict[str, float]
+    rarity: str
+    reason: str
+    channels: list[View]
+
+
+class BudgetFacts(BaseModel):
+    """What an alarm budget gives on a series."""
+
+    name: str
+    threshold: float
+    expected: float
+    found: int
+    extents: list[tuple[Position, Position]] = Field(description="of the alarms, on the axis")
+
+
+class Alarms(Strict):
+    """Another alarm budget."""
+
+    alarms: Budget
+
+
+def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """How refusals are described in the OpenAPI document."""
+    return {status: {"model": Problem} for status in statuses}

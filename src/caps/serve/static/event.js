@@ -1,0 +1,69 @@
+// One event: its kind, its reason, and its normal counterpart under what was measured.
+import { colour, heading, style, timeAxis, valueAxis } from "./chart.js";
+import { h } from "./elements.js";
+import { moment } from "./moments.js";
+
+const HEIGHT = 150, BETWEEN = 26;
+
+const fact = (name, ...text) => h("div", {}, h("dt", {}, name), h("dd", {}, ...text));
+
+const bars = (shares) => h("ul", { class: "bars" }, Object.entries(shares)
+  .filter(([, share]) => share >= 0.01).slice(0, 6).map(([name, share]) => h("li", {},
+    h("span", {}, name), h("meter", { min: 0, max: 1, value: share, "aria-label": name }),
+    h("span", {}, `${Math.round(100 * share)} %`))));
+
+const effect = (told) => {
+  const words = { up: "above normal", down: "below normal", both: "above and below normal" };
+  if (told.size === null) return words[told.direction] ?? "unknown";
+  return `${words[told.direction] ?? "off normal"} by ${told.size.toPrecision(2)} local spreads`;
+};
+
+const draw = (place, told, dated) => {
+  const total = told.channels.length * (HEIGHT + BETWEEN) - BETWEEN;
+  const data = [], annotations = [], axes = {};
+  told.channels.forEach((view, number) => {
+    const top = total - number * (HEIGHT + BETWEEN);
+    const name = number ? `${number + 1}` : "";
+    axes[`yaxis${name}`] = valueAxis([(top - HEIGHT) / total, top / total]);
+    annotations.push(heading(view.name, top / total));
+    const x = view.x.map((each) => moment(dated, each));
+    const line = (label, y, looks) => ({ type: "scatter", mode: "lines", name: label, x, y, yaxis: `y${name}`, line: looks });
+    data.push(
+      line("normal", view.counterpart, { color: colour("--normal"), width: 2.2, dash: "dot" }),
+      line("measured", view.values, { color: colour("--series"), width: 1.4 }));
+  });
+  const [left, right] = told.event.extent;
+  return Plotly.react(place, data, {
+    ...style(), ...axes, annotations, height: total + 62, margin: { l: 52, r: 12, t: 22, b: 40 }, dragmode: false,
+    xaxis: { ...timeAxis(dated), fixedrange: true, anchor: `y${told.channels.length > 1 ? told.channels.length : ""}` },
+    shapes: [{ type: "rect", layer: "below", yref: "paper", y0: 0, y1: 1, x0: moment(dated, left),
+      x1: moment(dated, right), fillcolor: colour("--band"), line: { color: colour("--band-edge"), width: 1 } }],
+  }, { responsive: true, displayModeBar: false });
+};
+
+export const eventCard = (told, dated, { mark, close }) => {
+  const { event } = told;
+  const place = h("div", { class: "chart small", role: "img",
+    "aria-label": "What was measured during the event, and what would have been normal." });
+  const when = event.start === null ? `rows ${event.start_row} to ${event.end_row - 1}` : `${event.start} to ${event.end}`;
+  const card = h("article", { class: "card event", id: "event", tabindex: "-1", "aria-labelledby": "event-title" },
+    h("div", { class: "event-head" },
+      h("h2", { id: "event-title" }, h("span", { class: "badge" }, event.number), " ", told.kind
+        ? `${told.kind[0].toUpperCase()}${told.kind.slice(1)} anomaly` : "Anomaly"),
+      h("button", { type: "button", class: "quiet", onclick: close }, "Close")),
+    h("p", { class: "soft when" }, `${when} · ${event.lasting}`),
+    h("p", { class: "reason" }, told.reason),
+    h("div", { class: "event-body" },
+      h("div", {},
+        h("p", { class: "legend soft" }, h("span", {}, h("i", { class: "key series" }), "measured"),
+          h("span", {}, h("i", { class: "key normal" }), "normal counterpart")),
+        place),
+      h("dl", {},
+        told.meaning ? fact("Kind", `${told.kind}: ${told.meaning}`) : fact("Kind", "not certain enough to be named"),
+        fact("Effect", effect(told)),
+        fact("Score", `${event.score.toFixed(3)}; normal rows reach it in ${told.rarity}`),
+        fact("Channels", bars(told.contributions)))),
+    h("div", { class: "actions" },
+      h("button", { type: "button", onclick: mark }, "Mark as known anomaly")));
+  return { card, paint: () => draw(place, told, dated), purge: () => Plotly.purge(place) };
+};

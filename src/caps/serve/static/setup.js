@@ -1,0 +1,104 @@
+// Choosing what to learn from: channels, the training part, the alarm budget.
+import { get, put } from "./api.js";
+import { Chart } from "./chart.js";
+import { attempt, counted, fill, h } from "./elements.js";
+import { chartPlace, tools } from "./tools.js";
+
+const MOST_SHOWN = 6;
+const STEPS = 1000; // of the sliders
+
+export const setup = async (main, name) => {
+  const series = await get(`/v1/series/${name}`);
+  document.title = `${series.file} · CAPS`;
+  const chosen = new Set(series.channels.slice(0, 16));
+  const place = chartPlace("The series, and the part to learn from.");
+  let training = null;
+
+  const chart = new Chart(place, {
+    load: (left, right, points) => get(`/v1/series/${name}/lines`, {
+      left, right, points, channels: [...chosen].slice(0, MOST_SHOWN) }),
+    brushed: (left, right) => choose(left, right),
+  });
+
+  const told = h("p", { class: "told", "aria-live": "polite" });
+  const sliders = ["First row", "Last row"].map((label, end) => h("input", {
+    type: "range", min: 0, max: STEPS, value: end ? STEPS / 2 : 0, "aria-label": `${label} to learn from`,
+    oninput: () => slide() }));
+  const whole = () => chart.lines.extent;
+  const slide = () => {
+    const [left, right] = sliders.map((each) => Number(each.value)).sort((one, other) => one - other);
+    const [first, last] = whole();
+    choose(first + (left / STEPS) * (last - first), first + (right / STEPS) * (last - first), false);
+  };
+  let asked = 0;
+  const choose = (left, right, follow = true) => attempt(async () => {
+    const mine = (asked += 1);
+    chart.mark([{ extent: [left, right], role: "--training", edge: "--accent", name: "training" }]);
+    if (follow) {
+      const [first, last] = whole();
+      [left, right].forEach((edge, end) => {
+        sliders[end].value = Math.round((STEPS * (edge - first)) / (last - first));
+      });
+    }
+    const rows = await get(`/v1/series/${name}/rows`, { left, right });
+    if (mine !== asked) return;
+    training = rows;
+    const when = rows.first === null ? "" : `, ${rows.first} to ${rows.last}`;
+    told.textContent = `Learn from ${counted(rows.end - rows.start, "row")}${when}`;
+  });
+
+  const budgets = h("select", { id: "budget" }, (series.step === null
+    ? [["1/1000", "1 in 1,000 rows"], ["1/100", "1 in 100 rows"], ["1/10000", "1 in 10,000 rows"]]
+    : [["1/day", "1 a day"], ["1/hour", "1 an hour"], ["1/week", "1 a week"], ["1/month", "1 a month"]])
+    .map(([value, text]) => h("option", { value }, text)));
+  const go = h("button", { type: "submit", class: "primary" }, "Fit");
+
+  const picked = (event) => {
+    const { value, checked } = event.target;
+    if (checked) chosen.add(value);
+    else if (chosen.size > 1) chosen.delete(value);
+    else event.target.checked = true; // one channel at least
+    const [left, right] = chart.view;
+    attempt(() => chart.show(left, right));
+  };
+  const chips = h("fieldset", { class: "chips" }, h("legend", {}, "Columns"), series.channels.map((channel) =>
+    h("label", {}, h("input", { type: "checkbox", value: channel, checked: chosen.has(channel), onchange: picked }),
+      h("span", {}, channel))));
+
+  const fit = (event) => {
+    event.preventDefault();
+    attempt(async () => {
+      const request = {
+        series: name, columns: series.channels.filter((each) => chosen.has(each)), alarms: budgets.value,
+        skip: training.start, train: training.end - training.start,
+      };
+      const models = new Set((await get("/v1/models")).map((each) => each.name));
+      let model = name;
+      for (let number = 2; models.has(model); number += 1) model = `${name}-${number}`;
+      await put(`/v1/models/${model}`, request);
+      location.hash = `#/models/${model}`;
+    });
+  };
+
+  fill(main,
+    h("section", { class: "head" },
+      h("p", { class: "eyebrow" }, "New model"), h("h1", {}, series.file),
+      h("p", { class: "soft" }, [counted(series.rows, "row"), series.step && `one every ${series.step}`,
+        series.start && `${series.start.replace("T", " ")} to ${series.end.replace("T", " ")}`]
+        .filter(Boolean).join(" · "))),
+    h("form", { class: "setup", onsubmit: fit }, chips,
+      h("section", { class: "card" },
+        tools(chart, [
+          { name: "Choose", brushing: true, hint: "Drag over a stretch that is mostly normal: CAPS learns from it." },
+          { name: "Zoom", brushing: false, hint: "Drag to zoom in, double-click for everything." }]),
+        place,
+        h("div", { class: "sliders" }, sliders)),
+      h("div", { class: "row" }, told,
+        h("label", { class: "field" }, "False alarms you accept", budgets), go)),
+    series.notes.length ? h("details", { class: "notes" }, h("summary", {}, counted(series.notes.length, "remark")),
+      h("ul", {}, series.notes.map((note) => h("li", {}, note)))) : null);
+  await chart.show();
+  chart.setBrushing(true);
+  slide();
+  return () => chart.close();
+};

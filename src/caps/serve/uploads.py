@@ -1,0 +1,78 @@
+"""Taking in a CSV file: written as it arrives, refused as soon as it is too much, then read."""
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from starlette.requests import ClientDisconnect, Request
+
+from caps.errors import InputError
+from caps.series import Series, read
+from caps.series.quality import duration
+from caps.serve.files import DATA, SERIES
+from caps.serve.refusals import Refusal
+from caps.serve.settings import Settings
+
+LONGEST_LINE = 1_000_000  # bytes of the first line: names of columns
+DELIMITERS = b",;\t|"
+
+
+async def take_in(request: Request, folder: Path, settings: Settings) -> Path:
+    """Write the request's body to `data.csv` in `folder`."""
+    path, rows, first = folder / DATA, 0, b""
+    try:
+        with path.open("wb") as file:
+            async for piece in request.stream():
+                if len(first) < LONGEST_LINE and b"\n" not in first:
+                    first += piece[:LONGEST_LINE]
+                rows += piece.count(b"\n")
+                if rows > settings.rows + 1:
+                    raise Refusal(
+                        413, f"the file has more than {settings.rows:,} rows", "send fewer rows"
+                    )
+                file.write(piece)
+    except ClientDisconnect:
+        raise Refusal(400, "the upload was cut off", "send the file again") from None
+    _check_start(first, settings)
+    return path
+
+
+def _check_start(first: bytes, settings: Settings) -> None:
+    if first.startswith(b"\x1f\x8b"):
+        raise Refusal(415, "the file is packed", "send the header Content-Encoding: gzip with it")
+    if first.startswith(b"PAR1"):
+        raise Refusal(415, "the file is Parquet", "export the table as CSV")
+    line = first.partition(b"\n")[0]
+    if len(line) >= LONGEST_LINE or any(
+        line.count(delimiter) >= settings.columns for delimiter in DELIMITERS
+    ):
+        raise Refusal(
+            413, f"the file has more than {settings.columns:,} columns", "send fewer columns"
+        )
+
+
+def read_upload(path: Path, file: str, options: dict[str, Any]) -> Series:
+    """Read the file; an error names it as the user does."""
+    try:
+        return read(path, **options)
+    except InputError as error:
+        raise InputError(error.problem.replace(str(path), file), error.remedy) from None
+
+
+def note_upload(folder: Path, file: str, options: dict[str, Any], series: Series) -> dict[str, Any]:
+    """Write down what was read, beside the file."""
+    step, time = series.sampling.step, series.time
+    facts = {
+        "file": file,
+        "options": options,
+        "uploaded": datetime.now(UTC).isoformat(timespec="milliseconds"),
+        "rows": len(series),
+        "channels": list(series.channels),
+        "start": None if time is None else str(time[0].astype("datetime64[s]")),
+        "end": None if time is None else str(time[-1].astype("datetime64[s]")),
+        "step": None if step is None else duration(step),
+        "notes": series.notes(),
+    }
+    (folder / SERIES).write_text(json.dumps(facts), encoding="utf-8")
+    return facts

@@ -1,0 +1,74 @@
+"""A service on a tiny detector, and the CSV files it is given."""
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import numpy as np
+import pandas as pd
+import uvicorn
+
+from caps.serve import Settings, create_app
+from untrained_weights import FAST, noisy_wave
+
+ROWS, TRAIN = 1200, 900
+LEVEL = slice(1050, 1080)
+ESTIMATOR = {"detector": FAST.to_dict(), "construction": "injection", "references": 48}
+
+
+def broken_table(rows: int = ROWS) -> pd.DataFrame:
+    frame = pd.DataFrame(
+        {
+            "time": pd.date_range("2024-03-01", periods=rows, freq="10min"),
+            "load": noisy_wave(rows),
+            "heat": noisy_wave(rows, seed=1),
+        }
+    )
+    frame.loc[LEVEL.start : LEVEL.stop - 1, "load"] += 6
+    frame.loc[300:304, "load"] = np.nan
+    return frame
+
+
+def csv_of(frame: pd.DataFrame) -> bytes:
+    return frame.to_csv(index=False).encode()
+
+
+def settings(folder: Path, weights: Path, **options: Any) -> Settings:
+    chosen = {
+        "pretrained": weights,
+        "estimator": ESTIMATOR,
+        "grace_seconds": 1.0,
+        "fit_niceness": 0,
+    }
+    return Settings(folder, **chosen | options)
+
+
+def wait_for_fit(client: httpx.Client, name: str, seconds: float = 600) -> dict[str, Any]:
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        facts = client.get(f"/v1/models/{name}").json()
+        if facts["fit"] is None or facts["fit"]["state"] == "failed":
+            return facts
+        time.sleep(0.1)
+    raise AssertionError(f"the fit of {name} did not end")
+
+
+@contextmanager
+def listening(chosen: Settings) -> Iterator[str]:
+    """The service on a port of its own, in a thread; its address."""
+    config = uvicorn.Config(create_app(chosen), port=0, log_level="warning", access_log=False)
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    while not server.started:
+        assert thread.is_alive(), "the service did not start"
+        time.sleep(0.05)
+    port = server.servers[0].sockets[0].getsockname()[1]
+    yield f"http://127.0.0.1:{port}"
+    server.should_exit = True
+    thread.join(30)
+    assert not thread.is_alive(), "the service did not stop"

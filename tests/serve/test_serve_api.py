@@ -1,0 +1,162 @@
+"""The API as a client meets it: upload, fit, score, events, budget, report, delete."""
+
+import io
+from pathlib import Path
+
+import httpx
+import numpy as np
+import pandas as pd
+import pytest
+from running_service import LEVEL, ROWS, TRAIN, broken_table, csv_of, wait_for_fit
+
+from caps import CAPS
+
+
+def saved_model(folder: Path) -> CAPS:
+    (found,) = (folder / "models" / "pump").glob("fit-*/model")
+    return CAPS.load(found)
+
+
+def sent(frame: pd.DataFrame) -> dict[str, object]:
+    values = frame[["load", "heat"]].astype(object).where(frame[["load", "heat"]].notna(), None)
+    return {
+        "columns": {name: values[name].tolist() for name in values},
+        "time": [str(time) for time in frame["time"]],
+    }
+
+
+def test_a_model_tells_what_it_learned_from(client: httpx.Client) -> None:
+    facts = client.get("/v1/models/pump").json()
+    assert facts["columns"] == ["load", "heat"]
+    assert facts["train"] == [0, TRAIN]
+    assert facts["alarms"] == "1/day"
+    assert facts["seconds"] > 0
+    assert facts in client.get("/v1/models").json()
+
+
+def test_scores_are_those_of_the_saved_model(client: httpx.Client, folder: Path) -> None:
+    table = broken_table().iloc[:1000]
+    answer = client.post("/v1/models/pump/score", json=sent(table)).json()
+    expected = saved_model(folder).analyze(table)
+    assert np.allclose(answer["score"], expected.score)
+    assert answer["flag"] == expected.flag.tolist()
+    assert answer["threshold"] == expected.threshold
+    assert len(answer["events"]) == len(expected.events)
+
+
+def test_events_are_explained_with_their_counterpart(client: httpx.Client) -> None:
+    found = client.get("/v1/models/pump/events").json()
+    assert found["train"] == [0, TRAIN]
+    (event,) = (
+        each
+        for each in found["events"]
+        if each["start_row"] < LEVEL.stop and each["end_row"] > LEVEL.start
+    )
+    assert event["start"].startswith("2024-03-0")
+    told = client.get(f"/v1/models/pump/events/{event['number']}").json()
+    assert told["channels"][0]["name"] == event["channel"]
+    (view,) = (each for each in told["channels"] if each["name"] == "load")
+    assert view["direction"] == "up"
+    inside = [value for value in view["counterpart"] if value is not None]
+    assert len(inside) == event["end_row"] - event["start_row"]
+    assert np.mean(inside) < np.nanmax(np.array(view["values"], dtype=float))
+
+
+def test_another_budget_needs_no_fit_and_is_kept(client: httpx.Client) -> None:
+    before = client.get("/v1/models/pump/events").json()
+    budgets = client.get("/v1/models/pump/budgets").json()
+    assert [each["threshold"] for each in budgets] == sorted(each["threshold"] for each in budgets)
+    generous = budgets[0]
+    changed = client.put("/v1/models/pump/alarms", json={"alarms": generous["name"]})
+    assert changed.json()["alarms"] == generous["name"]
+    after = client.get("/v1/models/pump/events").json()
+    assert after["threshold"] == generous["threshold"] < before["threshold"]
+    assert len(after["events"]) == generous["found"] >= len(before["events"])
+    client.put("/v1/models/pump/alarms", json={"alarms": "1/day"})
+    assert client.get("/v1/models/pump/events").json() == before
+
+
+def test_lines_keep_what_stands_out_and_follow_the_zoom(client: httpx.Client) -> None:
+    whole = client.get("/v1/series/pump/lines", params={"channels": "load", "points": 50}).json()
+    assert whole["rows"] == [0, ROWS]
+    (line,) = whole["lines"]
+    table = broken_table()
+    assert max(value for value in line["y"] if value is not None) == table["load"].max()
+    left, right = whole["extent"]
+    middle = (left + right) / 2
+    part = client.get("/v1/models/pump/lines", params={"left": middle, "right": right}).json()
+    assert part["rows"] == [ROWS // 2 - 1, ROWS]
+    assert [each["name"] for each in part["lines"]] == ["load", "heat"]
+    assert len(part["score"]["x"]) == ROWS // 2 + 1
+    rows = client.get("/v1/series/pump/rows", params={"left": middle, "right": right}).json()
+    assert (rows["start"], rows["end"]) == (ROWS // 2, ROWS)
+    assert rows["last"] == "2024-03-09 07:50"
+
+
+def test_tables_and_report_can_be_downloaded(client: httpx.Client) -> None:
+    events = client.get("/v1/models/pump/events").json()["events"]
+    answer = client.get("/v1/models/pump/events.csv")
+    assert answer.headers["content-disposition"] == 'attachment; filename="pump-events.csv"'
+    table = pd.read_csv(io.BytesIO(answer.content))
+    assert table["start_row"].tolist() == [event["start_row"] for event in events]
+    scores = pd.read_csv(io.BytesIO(client.get("/v1/models/pump/scores.csv").content))
+    assert len(scores) == ROWS
+    report = client.get("/v1/models/pump/report")
+    assert "attachment" in report.headers["content-disposition"]
+    assert "<title>pump · CAPS report</title>" in report.text
+
+
+def test_a_model_scores_other_stored_series(client: httpx.Client) -> None:
+    other = broken_table(700)
+    assert client.post("/v1/series?name=other", content=csv_of(other)).status_code == 201
+    found = client.get("/v1/models/pump/events", params={"series": "other"}).json()
+    assert found["train"] is None
+    assert all(event["end_row"] <= 700 for event in found["events"])
+    assert client.delete("/v1/series/other").status_code == 204
+    gone = client.get("/v1/models/pump/events", params={"series": "other"})
+    assert gone.status_code == 404
+
+
+def test_a_fit_with_problems_tells_them_and_leaves_the_model(client: httpx.Client) -> None:
+    request = {"series": "pump", "train": TRAIN, "known": [["2030-01-01", "2030-01-02"]]}
+    assert client.put("/v1/models/pump", json=request).status_code == 409
+    asked = client.put("/v1/models/pump", json=request | {"replace": True})
+    assert asked.status_code == 202
+    assert client.put("/v1/models/pump", json=request | {"replace": True}).status_code == 409
+    facts = wait_for_fit(client, "pump")
+    assert facts["fit"]["state"] == "failed"
+    assert "2030-01-01" in facts["fit"]["problem"]
+    assert facts["ready"]
+    assert facts["known"] == []
+    assert client.get("/v1/models/pump/events").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("change", "remedy"),
+    [
+        ({"skip": ROWS}, "leave some rows"),
+        ({"train": 5}, "longer training part"),
+        ({"train": "next week"}, "2024-01-31"),
+        ({"columns": ["pressure"]}, "load, heat"),
+        ({"alarms": "often"}, "1/day"),
+        ({"known": [[0, ROWS + 1]]}, "name rows"),
+    ],
+    ids=lambda value: str(value)[:24],
+)
+def test_what_cannot_be_fitted_is_refused_at_once(
+    client: httpx.Client, change: dict[str, object], remedy: str
+) -> None:
+    answer = client.put("/v1/models/new", json={"series": "pump"} | change)
+    assert answer.status_code == 422, answer.text
+    assert remedy in answer.json()["remedy"]
+    assert client.get("/v1/models/new").status_code == 404
+
+
+def test_operators_see_health_readiness_and_counters(client: httpx.Client) -> None:
+    assert client.get("/health").json()["status"] == "ok"
+    assert client.get("/ready").json() == {"status": "ready"}
+    client.get("/v1/models/nothing")
+    text = client.get("/metrics").text
+    assert 'caps_requests_total{method="GET",route="/v1/models/{name}",status="404"}' in text
+    assert "caps_models 1.0" in text
+    assert 'caps_fits_total{outcome="fitted"} 1.0' in text
