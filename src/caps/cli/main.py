@@ -56,6 +56,11 @@ COMMANDS = (
         "caps watch model/ --input metrics.csv --follow --state watch/",
     ),
     Command(
+        "serve",
+        "Serve models over HTTP, with a page.",
+        "caps serve models/ --port 8100",
+    ),
+    Command(
         "demo",
         "Run on a simulated month of telemetry; needs no files.",
         "caps demo --out caps-demo",
