@@ -1,0 +1,69 @@
+"""`caps fleet fit` and `caps fleet score`: outputs, summary, exit codes."""
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from small_fleet import TRAIN, Fleet, InlineEngine, frame_of
+
+from caps.cli.main import main
+from caps.fleet import Settings
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch: pytest.MonkeyPatch, settings: Settings, tmp_path: Path) -> None:
+    monkeypatch.setattr("caps.fleet.fleet.open_engine", lambda *_, **__: InlineEngine())
+    monkeypatch.setattr("caps.detect.estimator.DetectorConfig", lambda: settings.detector)
+    monkeypatch.setattr("caps.detect.fitting.REFERENCES", settings.references)
+    monkeypatch.chdir(tmp_path)
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: object, code: int = 0) -> str:
+    with pytest.raises(SystemExit) as stop:
+        main(["fleet", *(str(argument) for argument in arguments)])
+    shown = capsys.readouterr()
+    assert stop.value.code == code, shown.err
+    return shown.out if code < 2 else shown.err
+
+
+def test_fit_and_score_tell_and_write_the_outcome(
+    capsys: pytest.CaptureFixture[str], settings: Settings
+) -> None:
+    pd.concat([frame_of(0).assign(host="a"), frame_of(1).assign(host="b")]).to_parquet("all.pq")
+    options = ["all.pq", "--id", "host", "--columns", "load", "--pretrained", settings.pretrained]
+    facts = json.loads(run(capsys, "fit", *options, "--train", TRAIN, "--out", "fleet", "--json"))
+    assert (facts["series"], facts["done"], facts["failed"]) == (2, 2, 0)
+    assert {each["series"] for each in facts["ranking"]} == {"a", "b"}
+    again = run(capsys, "fit", *options, "--train", TRAIN, "--out", "fleet")
+    assert "2 were finished before" in again
+    told = run(capsys, "score", *options, "--models", "fleet", "--alarms", "1/20", "--out", "new")
+    assert "summary.html" in told
+    table = pd.read_parquet("new/series.parquet")
+    assert table["alarms"].tolist() == ["1/20", "1/20"]
+    assert table["model"].map(lambda path: Path(path).is_dir()).all()
+
+
+def test_failures_are_listed_and_end_with_exit_code_1(
+    capsys: pytest.CaptureFixture[str], fleet: Fleet, settings: Settings
+) -> None:
+    Path("broken").mkdir()
+    (fleet.source / "broken.csv").rename(Path("broken") / "bad.csv")
+    shown = run(capsys, "fit", "broken", "--pretrained", settings.pretrained, "--out", "o", code=1)
+    (Path("broken") / "bad.csv").rename(fleet.source / "broken.csv")
+    assert "failed: bad: " in shown
+    assert "0 events in 0 of 0 series" in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "remedy"),
+    [
+        (["fit", "missing", "--out", "x"], "name a folder"),
+        (["score", "missing", "--models", "m", "--out", "x"], "name a folder"),
+        (["fit", "--out", "x"], "caps fleet fit --help"),
+    ],
+)
+def test_bad_input_names_the_remedy(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], remedy: str
+) -> None:
+    assert remedy in run(capsys, *arguments, code=2)
