@@ -286,6 +286,24 @@ def test_a_constant_and_a_missing_channel_do_not_disturb_a_good_one(weights: Pre
     assert scores[LEVEL].max() > np.quantile(scores, 0.95)
 
 
+def test_a_note_names_a_few_of_many_constant_channels(weights: Pretrained) -> None:
+    notes = " ".join(estimator(weights, train=None).fit(np.full((400, 8), 7.0)).notes_)
+    assert "and 3 more are constant in training" in notes
+
+
+def test_many_channels_take_one_network_each(
+    weights: Pretrained, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("caps.detect.estimator.MANY_CHANNELS", 1)
+    monkeypatch.setattr("caps.detect.estimator.DetectorConfig", lambda: FAST)
+    values = np.column_stack([noisy_wave(400), np.full(400, 3.0)])
+    for members, wanted in ((None, 1), (2, 2)):
+        fitted = estimator(weights, detector=None, train=None, members=members).fit(values)
+        detector = fitted.fitted_.channels[0].detector
+        assert detector is not None
+        assert len(detector.members) == wanted
+
+
 @pytest.mark.parametrize(("rows", "noted"), [(40, True), (319, True), (320, False), (500, False)])
 def test_short_training_parts_are_used(weights: Pretrained, rows: int, noted: bool) -> None:
     fitted = estimator(weights, train=None).fit(noisy_wave(rows))
@@ -315,6 +333,8 @@ def test_causal_scores_do_not_know_the_future(weights: Pretrained) -> None:
     whole = fitted.decision_function(values)
     for end in (1, 300, 1260):
         assert np.allclose(fitted.decision_function(values[:end]), whole[:end], atol=1e-6, rtol=0)
+    one_by_one = [fitted.decision_function(values[: end + 1])[-1] for end in range(1235, 1265)]
+    np.testing.assert_allclose(one_by_one, whole[1235:1265], atol=1e-6, rtol=0)
 
 
 def test_kinds_are_shown_only_when_the_router_is_good_enough(

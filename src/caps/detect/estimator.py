@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 FloatArray = NDArray[np.float64]
 Construction = Literal["caps", "shuffled", "direct", "injection"]
 ALARMS = "1/1000"
+MANY_CHANNELS = 16  # more of them take one network each, to be fitted in minutes
 SAVED = ("alarms", "construction", "members", "references", "level", "aggregate", "causal")
 
 
@@ -60,7 +61,7 @@ class CAPS(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     modes
         Numbers of the modes to make counterparts of; all, or those that known anomalies call for.
     members
-        Networks per channel whose logits are averaged, instead of the detector's own number.
+        Networks per channel whose logits are averaged; 2, but 1 for more than 16 channels.
     references
         Windows of training to make counterparts of, at most.
     seed
@@ -206,9 +207,7 @@ class CAPS(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
 
         return draw(self.analyze(X))
 
-    def stream(
-        self, *, lateness: int = 0, state: str | os.PathLike[str] | None = None
-    ) -> "Stream":
+    def stream(self, *, lateness: int = 0, state: str | os.PathLike[str] | None = None) -> "Stream":
         """Score rows as they come; needs a model fitted with `causal=True`.
 
         `lateness` is how many steps a row waits for rows that should have come before it. `state`
@@ -298,6 +297,8 @@ class CAPS(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         detector = self.detector or DetectorConfig()
         if self.members is not None:
             detector = replace(detector, members=self.members)
+        elif self.detector is None and len(grid.channels) > MANY_CHANNELS:
+            detector = replace(detector, members=1)
         settings = FitSettings(
             detector=detector,
             rules=self.rules or EventRules(),

@@ -47,6 +47,7 @@ FEWEST_REFERENCES = 96  # of a channel among many
 ALL_REFERENCES = 1500  # of all channels together
 BANK = 20_000  # training rows kept for counterparts: the last ones
 CAUSAL_ROWS = 4_000  # rows of calibration that are scored one window a row
+MOST_NAMED = 5  # channels in one note
 RECOVERING = 0.4  # of the time of a channel; the rest is training
 
 
@@ -207,30 +208,34 @@ class _Work:
         if len(self.train.channels) > 1:
             shared = ALL_REFERENCES // len(self.train.channels)
             limit = min(limit, max(FEWEST_REFERENCES, shared))
-        found = []
+        found: list[References | None] = []
+        steady, silent = [], []
         for place, name in enumerate(self.train.channels):
             rng = np.random.default_rng(np.random.SeedSequence(settings.seed, spawn_key=(place,)))
-            values = self.scaled[:, place]
-            seen = int(np.isfinite(values).sum())
-            references = None
-            if name in self.constant and seen >= FEWEST_ROWS:
-                self.notes.append(
-                    f"channel {name!r} is constant in training: a new value is an event only if "
-                    f"the budget is no stricter than 1 row in {seen + 1}"
-                )
-            elif seen < FEWEST_ROWS:
-                self.notes.append(
-                    f"channel {name!r} has {seen} observed training rows and no say in the scores"
-                )
-            else:
+            values, references = self.scaled[:, place], None
+            known = int(np.isfinite(values).sum()) >= FEWEST_ROWS
+            if known and name in self.constant:
+                steady.append(name)
+            elif known:
                 window = settings.detector.window
                 references = references_in(values, self.kept, window=window, limit=limit, rng=rng)
-                if references is None:
-                    self.notes.append(
-                        f"channel {name!r} has too many gaps and no say in the scores"
-                    )
+            if references is None and name not in steady:
+                silent.append(name)
             found.append(references)
+        self._remark(
+            steady, "constant in training: another value is as likely as 1 in as many rows"
+        )
+        self._remark(silent, "hardly observed in training: no say in the scores")
         return found
+
+    def _remark(self, names: list[str], what: str) -> None:
+        if not names:
+            return
+        shown = ", ".join(repr(name) for name in names[:MOST_NAMED])
+        if len(names) > MOST_NAMED:
+            shown += f" and {len(names) - MOST_NAMED} more"
+        subject = f"channel {shown} is" if len(names) == 1 else f"channels {shown} are"
+        self.notes.append(f"{subject} {what}")
 
     def _modes(self) -> list[int]:
         count = len(self.pretrained.modes)
