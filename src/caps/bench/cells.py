@@ -58,7 +58,7 @@ def write_cell(out: Path, cell: Cell, record: Record, scores: FloatArray | None 
     path = cell.path(out)
     if scores is not None:
         with replacing(path.with_suffix(".npy")) as temporary, temporary.open("wb") as stream:
-            np.save(stream, scores.astype(np.float32), allow_pickle=False)
+            np.save(stream, scores, allow_pickle=False)
     write_text(path, json.dumps(record, allow_nan=False) + "\n")
 
 

@@ -276,7 +276,7 @@ def _against_published(frame: pd.DataFrame, figures: pd.DataFrame) -> Table:
         "Ours",
         "Published",
         "Difference",
-        "|Difference|",
+        "Mean size of it",
         f"Within {100 * CLOSE:g}, %",
     ]
     notes = [

@@ -30,7 +30,9 @@ ONE_THREAD = {
     name: "1"
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 } | {"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "0"}
+BEGUN = "begun"
 KEPT_OUTPUT = 4000  # characters of what a failed method printed
+STARTING = 300.0  # seconds for a child to import what it needs, on a busy machine
 LAST_WORDS = 2.0  # seconds for a hanging child to tell where it hangs
 
 
@@ -60,14 +62,19 @@ class Child:
     connection: Connection
     output: Path
     task: Task | None = None
-    given: float = 0.0
+    given: float = 0.0  # when it got the task or, once it has begun, when it began
+    begun: bool = False
 
     def give(self, task: Task) -> None:
         """Send a task."""
-        self.task, self.given = task, time.monotonic()
+        self.task, self.given, self.begun = task, time.monotonic(), False
         message = {"cell": asdict(task.cell), "file": asdict(task.file)}
         with suppress(OSError):  # a child that is gone is found by `wait`
             self.connection.send_bytes(json.dumps(message).encode())
+
+    def deadline(self, minutes: float) -> float:
+        """When to give up on it."""
+        return self.given + (60 * minutes if self.begun else STARTING)
 
     def stop(self) -> None:
         """End the child and everything it started."""
@@ -111,21 +118,27 @@ def run_in_children(
 
 def _ended(busy: list[Child], work: Work) -> Iterator[tuple[Child, "Record"]]:
     """Children whose task has ended: with an answer, with a crash, or past the limit."""
-    limit = 60 * work.minutes
-    patience = max(0.0, min(child.given for child in busy) + limit - time.monotonic())
+    soonest = min(child.deadline(work.minutes) for child in busy)
+    patience = max(0.0, soonest - time.monotonic())
     ready = wait([child.connection for child in busy], timeout=patience)
     for child in list(busy):
         if child.connection in ready:
-            yield child, _answer(child, work)
-        elif time.monotonic() >= child.given + limit:
+            record = _answer(child, work)
+            if record is not None:
+                yield child, record
+        elif time.monotonic() >= child.deadline(work.minutes):
             child.last_words()
-            problem = f"not done after {work.minutes:g} minutes"
-            yield child, _lost(child, work, "timeout", problem)
+            done = f"done after {work.minutes:g} minutes" if child.begun else "even begun"
+            yield child, _lost(child, work, "timeout", f"not {done}")
 
 
-def _answer(child: Child, work: Work) -> "Record":
+def _answer(child: Child, work: Work) -> "Record | None":
+    """The record of a cell; None where the child only says that it has begun."""
     try:
         record = json.loads(child.connection.recv_bytes())
+        if record == BEGUN:
+            child.given, child.begun = time.monotonic(), True
+            return None
         if isinstance(record, dict):
             return record
         problem = f"the child process answered {record!r}"
@@ -194,6 +207,7 @@ def _child(connection: Connection, work: Work, output: Path, parent: int) -> Non
             message = json.loads(connection.recv_bytes())
         except (EOFError, OSError):
             return
+        connection.send_bytes(json.dumps(BEGUN).encode())
         os.ftruncate(capture, 0)
         cell = Cell(**message["cell"])
         record, scores = run_cell(cell, SeriesFile(**message["file"]), work.make)

@@ -22,8 +22,7 @@ Json = Annotated[bool, Parameter(name="--json", negative="")]
 
 bench = App(
     name="bench",
-    help="Run every method on TSB-AD data and make the paper's tables.\n\n"
-    "Each command takes --json.",
+    help="Run every method on TSB-AD data and make the paper's tables.",
     help_epilogue="Each command takes --json.",
     help_format="plaintext",
 )
@@ -165,6 +164,51 @@ def table(
         return
     print(markdown(tables, "Benchmark results"))
     print(f"written {written}", file=sys.stderr)
+
+
+@bench.command
+def scores(
+    folder: Path,
+    *,
+    submission: Path,
+    methods: str | None = None,
+    seed: int = 0,
+    json_output: Json = False,
+) -> None:
+    """Export saved scores in the layout of TSB-AD's own scripts.
+
+    Example: caps bench scores results/ --submission tsb-ad/ --methods caps
+
+    Parameters
+    ----------
+    folder
+        Folder that `caps bench run --save-scores` wrote to.
+    submission
+        Folder to write score/ and metrics/ to.
+    methods
+        Names separated by commas; every method if left out.
+    seed
+        Seed whose scores are taken.
+    json_output
+        Print the counts as JSON.
+    """
+    from dataclasses import asdict
+
+    from caps.bench.submission import export_scores
+
+    wanted = None if methods is None else _words(methods, "--methods")
+    facts = asdict(export_scores(folder, submission, methods=wanted, seed=seed))
+    if json_output:
+        print(json.dumps(facts))
+        return
+    print(f"written {submission}: {', '.join(facts['methods'])} on {facts['series']} series")
+    for name, reason in (
+        ("failed", "failed"),
+        ("without_scores", "were run without --save-scores"),
+        ("with_gaps", "have missing values, whose rows TSB-AD drops"),
+    ):
+        if facts[name]:
+            print(f"note: left out {facts[name]} results that {reason}")
 
 
 def _words(text: str, option: str) -> list[str]:

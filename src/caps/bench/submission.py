@@ -1,0 +1,103 @@
+"""Scores in the layout that TSB-AD's own benchmark scripts write.
+
+`score/uni/<METHOD>/<series>.npy` (or `multi`) holds one score for each row of the whole series,
+`metrics/uni/<METHOD>.csv` file names, seconds and the metrics that both projects define alike.
+"""
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from caps.artifacts import replacing
+from caps.bench.cells import Cell, Record, read_cells
+from caps.errors import InputError
+
+# Metrics that do not depend on a choice of thresholds, with TSB-AD's names.
+SAME_METRICS = {"auc_pr": "AUC-PR", "auc_roc": "AUC-ROC", "vus_pr": "VUS-PR", "vus_roc": "VUS-ROC"}
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """What was written, and what could not be."""
+
+    methods: list[str]
+    series: int
+    without_scores: int  # done without --save-scores
+    with_gaps: int  # TSB-AD drops rows with missing values, so its labels would not fit
+    failed: int
+
+
+def export_scores(
+    out: Path, target: Path, *, methods: Sequence[str] | None = None, seed: int = 0
+) -> Submission:
+    """Copy the saved scores of a run; a method with results of several settings is refused."""
+    records = [record for record in read_cells(out) if record["seed"] == seed]
+    if methods is not None:
+        records = [record for record in records if record["method"] in methods]
+    if not records:
+        raise InputError(
+            f"{out} holds no results of these methods with seed {seed}",
+            "name a folder of caps bench run, and methods and a seed that it has",
+        )
+    _check_one_setting(records)
+    failed = [record for record in records if record["status"] != "done"]
+    done = [record for record in records if record["status"] == "done"]
+    with_gaps = [record for record in done if record["filled_values"]]
+    whole = [record for record in done if not record["filled_values"]]
+    ready = [record for record in whole if _scores(out, record).is_file()]
+    if not ready:
+        raise InputError(f"{out} holds no scores", "run caps bench run again with --save-scores")
+    for record in ready:
+        name = Path(str(record["series"])).stem
+        folder = target / "score" / _kind(record) / str(record["method"])
+        with replacing(folder / f"{name}.npy") as temporary:
+            shutil.copyfile(_scores(out, record), temporary)
+    _write_metrics(ready, target)
+    return Submission(
+        methods=sorted({str(record["method"]) for record in ready}),
+        series=len({record["series"] for record in ready}),
+        without_scores=len(whole) - len(ready),
+        with_gaps=len(with_gaps),
+        failed=len(failed),
+    )
+
+
+def _write_metrics(ready: list[Record], target: Path) -> None:
+    rows = pd.DataFrame(
+        {
+            "kind": _kind(record),
+            "method": record["method"],
+            "file": record["series"],
+            "Time": record["seconds"]["fit"] + record["seconds"]["score"],
+            **{title: record["whole"].get(name) for name, title in SAME_METRICS.items()},
+        }
+        for record in ready
+    )
+    for (kind, method), table in rows.groupby(["kind", "method"]):
+        path = target / "metrics" / str(kind) / f"{method}.csv"
+        with replacing(path) as temporary:
+            table.drop(columns=["kind", "method"]).to_csv(temporary, index=False)
+
+
+def _check_one_setting(records: list[Record]) -> None:
+    settings: dict[str, set[str]] = {}
+    for record in records:
+        settings.setdefault(record["method"], set()).add(record["config"])
+    for method, hashes in settings.items():
+        if len(hashes) > 1:
+            raise InputError(
+                f"{method} has results of {len(hashes)} settings ({', '.join(sorted(hashes))})",
+                "run it into a folder of its own",
+            )
+
+
+def _kind(record: Record) -> str:
+    return "uni" if record["channels"] == 1 else "multi"
+
+
+def _scores(out: Path, record: Record) -> Path:
+    names = ("dataset", "series", "method", "config", "seed")
+    return Cell(**{name: record[name] for name in names}).path(out).with_suffix(".npy")
