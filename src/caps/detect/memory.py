@@ -1,0 +1,289 @@
+"""A memory of the own series: how unlike anything in the training part a stretch of it is.
+
+Stretches of a few lengths are compared with those of training: as they are, without their level,
+and without level and size. The distance to the nearest counts by itself, and against the distance
+from that one to its own nearest, since some parts of a series are more sparsely seen than others.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal, NamedTuple, Self, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from caps.detect.nearest import (
+    FORMS,
+    LEAST_OBSERVED,
+    Bank,
+    Form,
+    Rows,
+    Singles,
+    banks_of,
+    in_form,
+    observed_share,
+    summed_up,
+    summed_up_alone,
+)
+from caps.errors import ArtifactError
+from caps.series import bridge
+
+FloatArray = NDArray[np.float64]
+Measure = Literal["distance", "relative"]
+MEASURES: tuple[Measure, ...] = get_args(Measure)
+
+LENGTHS = (16, 64, 256, 1024)  # rows of a stretch: a ladder of scales needs no period
+SHARE = 3  # a stretch takes up at most a third of the training part
+ROWS = 65_536  # training rows remembered: the last ones
+STEPS = 16  # stretches are looked up at every sixteenth of their length
+FLOOR = 0.003  # of the spread of training: closer stretches are the same
+SHARPNESS = 0.6  # of the soft maximum over the parts; 0 would be the maximum, infinity the mean
+LEAST_SPREAD = 1e-3
+CAUSAL_CHUNK = 2048
+
+
+class Part(NamedTuple):
+    """One way of comparing."""
+
+    length: int
+    form: Form
+    measure: Measure
+
+    @property
+    def key(self) -> str:
+        """Its name in a file."""
+        return f"{self.length} {self.form} {self.measure}"
+
+
+@dataclass(frozen=True, slots=True)
+class Usual:
+    """What a part says of normal rows: mean and spread."""
+
+    mean: float
+    spread: float
+
+    @classmethod
+    def of(cls, values: FloatArray) -> Self:
+        """From the training part, where each stretch is compared with the others."""
+        values = values[np.isfinite(values)]
+        if len(values) == 0:
+            return cls(0.0, 1.0)
+        return cls(float(values.mean()), max(float(values.std()), LEAST_SPREAD))
+
+    def widened(self, values: FloatArray) -> "Usual":
+        """With room for what most of the scored rows are like, so that drift is no anomaly.
+
+        The upper quartile sets the spread: anomalies are rarely a quarter of a series.
+        """
+        values = values[np.isfinite(values)]
+        if len(values) == 0:
+            return self
+        median, upper = np.quantile(values, [0.5, 0.75])
+        spread = float(upper - median) / 0.6745  # of a normal distribution
+        return Usual(max(self.mean, float(median)), max(self.spread, spread))
+
+    def standardise(self, values: FloatArray) -> FloatArray:
+        """Spreads above the mean; far beyond says little more than beyond."""
+        return np.asarray(np.arcsinh((values - self.mean) / self.spread))
+
+
+@dataclass(frozen=True, eq=False)
+class Memory:
+    """The scaled training rows of one channel, and what comparing with them usually gives."""
+
+    rows: Singles  # (time,), not-a-number where unobserved
+    first: int = 0  # place of the first of them in the training part
+    usual: Mapping[Part, Usual] = field(default_factory=dict)
+    usual_causal: Mapping[Part, Usual] = field(default_factory=dict)
+
+    @classmethod
+    def fit(cls, values: FloatArray) -> "Memory | None":
+        """Remember a scaled training part; None where it is too short to compare anything."""
+        first = max(0, len(values) - ROWS)
+        blank = cls(values[first:].astype(np.float32), first)
+        if not blank.banks:
+            return None
+        usual, usual_causal = {}, {}
+        rows = blank.rows.astype(np.float64)
+        for part, starts, told in blank._told(rows, first):
+            usual_causal[part] = Usual.of(told)
+            usual[part] = Usual.of(spread_out(told, starts, part.length, len(rows)))
+        return cls(blank.rows, first, usual, usual_causal)
+
+    @cached_property
+    def banks(self) -> dict[int, dict[Form, Bank]]:
+        """The stretches of each length that fits."""
+        rows = self.rows.astype(np.float64)
+        fitting = [length for length in LENGTHS if length <= len(rows) // SHARE]
+        banks = {length: banks_of(rows, length) for length in fitting}
+        return {length: bank for length, bank in banks.items() if bank is not None}
+
+    @property
+    def context(self) -> int:
+        """How many rows before a row its causal evidence depends on."""
+        return max(self.banks) - 1
+
+    def place_of(self, values: FloatArray) -> int | None:
+        """0 where the values begin with the training part itself, None where they are new."""
+        training = values[self.first : self.first + len(self.rows)]
+        known = len(training) == len(self.rows) and np.array_equal(
+            training.astype(np.float32), self.rows, equal_nan=True
+        )
+        return 0 if known else None
+
+    def evidence(
+        self, values: FloatArray, *, place: int | None = None, blind: slice | None = None
+    ) -> FloatArray:
+        """How unlike training every row of the scaled values is; 0 or less is usual.
+
+        `place` is the row of the training part where the values begin, so that nothing is compared
+        with itself; None for new data. `blind` are rows of the training part to know nothing of.
+        """
+        adapt = blind is None and len(values) >= len(self.rows)
+        parts = []
+        for part, starts, told in self._told(values, place, blind):
+            spread = spread_out(told, starts, part.length, len(values))
+            usual = self.usual[part].widened(spread) if adapt else self.usual[part]
+            parts.append(usual.standardise(spread))
+        return np.where(np.isfinite(values), soft_maximum(parts, len(values)), np.nan)
+
+    def causal_evidence(self, values: FloatArray, *, last: int | None = None) -> FloatArray:
+        """The same from the past only: of the stretches that end at each of the last rows."""
+        last = len(values) if last is None else min(last, len(values))
+        parts: list[FloatArray] = []
+        for length, banks in self.banks.items():
+            told = {Part(length, *each): np.full(last, np.nan) for each in _MANNERS}
+            begin = max(len(values) - last, length - 1)
+            for first in range(begin, len(values), CAUSAL_CHUNK):
+                ends = np.arange(first, min(first + CAUSAL_CHUNK, len(values)))
+                windows = np.lib.stride_tricks.sliding_window_view(values, length)
+                windows = windows[ends - length + 1]
+                enough = np.isfinite(windows).mean(axis=1) >= LEAST_OBSERVED
+                if not enough.any():
+                    continue
+                stretches = summed_up_alone(windows[enough])
+                rows = ends[enough] - (len(values) - last)
+                for form, bank in banks.items():
+                    for measure, found in _measured(bank, in_form(stretches, form), exact=True):
+                        told[Part(length, form, measure)][rows] = found
+            parts += [self.usual_causal[part].standardise(each) for part, each in told.items()]
+        seen = np.isfinite(values[len(values) - last :])
+        return np.where(seen, soft_maximum(parts, last), np.nan)
+
+    def _told(
+        self, values: FloatArray, place: int | None, blind: slice | None = None
+    ) -> Iterator[tuple[Part, Rows, FloatArray]]:
+        """What every part says of the stretches that begin at the given rows."""
+        bridged = bridge(values)
+        for length, banks in self.banks.items():
+            starts = np.arange(0, len(values) - length + 1, max(1, length // STEPS))
+            if len(starts) == 0:
+                continue
+            enough = observed_share(values, starts, length) >= LEAST_OBSERVED
+            stretches = summed_up(bridged, starts, length)
+            for form, bank in banks.items():
+                left_out = None
+                if place is not None:
+                    left_out = bank.around(starts + place - self.first)
+                    if blind is not None:
+                        left_out = _wider(bank, left_out, blind, self.first)
+                for measure, told in _measured(bank, in_form(stretches, form), left_out):
+                    yield Part(length, form, measure), starts, np.where(enough, told, np.nan)
+
+    def to_dict(self) -> dict[str, Any]:
+        """What is not the rows, as JSON values."""
+        return {
+            "first": self.first,
+            "usual": {part.key: [u.mean, u.spread] for part, u in self.usual.items()},
+            "usual_causal": {part.key: [u.mean, u.spread] for part, u in self.usual_causal.items()},
+        }
+
+    @classmethod
+    def from_dict(cls, facts: Mapping[str, Any], rows: Singles) -> Self:
+        """The memory that `to_dict` described; other or missing keys are errors."""
+        try:
+            if set(facts) != {"first", "usual", "usual_causal"}:
+                raise ValueError("odd or missing keys")
+            usual, usual_causal = (
+                {
+                    Part(length, form, measure): _usual(facts[name][f"{length} {form} {measure}"])
+                    for length in LENGTHS
+                    for form, measure in _MANNERS
+                    if f"{length} {form} {measure}" in facts[name]
+                }
+                for name in ("usual", "usual_causal")
+            )
+            made = cls(rows, int(facts["first"]), usual, usual_causal)
+            wanted = {Part(length, *manner) for length in made.banks for manner in _MANNERS}
+            if set(usual) != wanted or set(usual_causal) != wanted or not made.banks:
+                raise ValueError("its parts do not fit its rows")
+        except (KeyError, TypeError, ValueError) as error:
+            raise ArtifactError(f"a memory cannot be read ({error})", "fit it again") from None
+        return made
+
+
+_MANNERS: tuple[tuple[Form, Measure], ...] = tuple(
+    (form, measure) for form in FORMS for measure in MEASURES
+)
+
+
+def _usual(values: Any) -> Usual:
+    mean, spread = (float(value) for value in values)
+    if not (np.isfinite([mean, spread]).all() and spread > 0):
+        raise ValueError("a spread that is none")
+    return Usual(mean, spread)
+
+
+def _measured(
+    bank: Bank,
+    stretches: Singles,
+    left_out: tuple[Rows, Rows] | None = None,
+    *,
+    exact: bool = False,
+) -> Iterator[tuple[Measure, FloatArray]]:
+    """Log distance to the nearest, and the same over that one's own to its nearest."""
+    distance, index = bank.look(stretches, left_out, exact=exact)
+    yield "distance", np.log(distance + FLOOR)
+    yield "relative", np.log((distance + FLOOR) / (bank.own[index] + FLOOR))
+
+
+def _wider(bank: Bank, left_out: tuple[Rows, Rows], blind: slice, first: int) -> tuple[Rows, Rows]:
+    """Leave out those that overlap the blind rows too; they lie around what is looked up."""
+    low, high = np.searchsorted(
+        bank.starts, [blind.start - first - bank.length + 1, blind.stop - first]
+    )
+    return np.minimum(left_out[0], low), np.maximum(left_out[1], high)
+
+
+def spread_out(told: FloatArray, starts: Rows, length: int, rows: int) -> FloatArray:
+    """For each row the mean of the stretches that hold it.
+
+    A stretch stands for those that begin before the next one looked up.
+    """
+    step = int(starts[1] - starts[0]) if len(starts) > 1 else 1
+    every = np.repeat(told, step)[: rows - length + 1]
+    every = np.pad(every, (0, rows - length + 1 - len(every)), mode="edge")
+    known = np.isfinite(every)
+    total = np.concatenate([[0.0], np.cumsum(np.where(known, every, 0.0))])
+    count = np.concatenate([[0], np.cumsum(known)])
+    row = np.arange(rows)
+    low = np.clip(row - length + 1, 0, len(every) - 1)
+    high = np.clip(row, 0, len(every) - 1) + 1
+    held = count[high] - count[low]
+    mean = (total[high] - total[low]) / np.maximum(held, 1)
+    return np.asarray(np.where(held > 0, mean, np.nan))
+
+
+def soft_maximum(parts: list[FloatArray], rows: int) -> FloatArray:
+    """SHARPNESS log mean exp(part / SHARPNESS) of the parts that know the row; 0 where none does.
+
+    The loudest parts count most, but many that agree are louder than one.
+    """
+    total, count = np.zeros(rows), np.zeros(rows)
+    for part in parts:
+        known = np.isfinite(part)
+        total += np.where(known, np.exp(np.where(known, part, 0.0) / SHARPNESS), 0.0)
+        count += known
+    mean = np.where(count > 0, total / np.maximum(count, 1), 1.0)
+    return np.asarray(SHARPNESS * np.log(mean))

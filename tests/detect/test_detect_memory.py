@@ -1,0 +1,220 @@
+"""The memory of the own series finds what training never did, and is not fooled by itself."""
+
+import json
+
+import numpy as np
+import pytest
+
+from caps.detect import memory as module
+from caps.detect.memory import Memory, Part, Usual, soft_maximum, spread_out
+from caps.detect.nearest import Bank, banks_of, in_form, summed_up, summed_up_alone
+from caps.errors import ArtifactError
+
+TRAINING = 1500
+EVENT = 600
+
+
+def beats(rows: int, seed: int = 0) -> np.ndarray:
+    """A wave with a little noise; seeds differ in noise and phase."""
+    rng = np.random.default_rng(seed)
+    phase = (np.arange(rows) + 7 * seed) * 2 * np.pi / 40
+    return np.sin(phase) + 0.3 * np.sin(3 * phase) + 0.05 * rng.standard_normal(rows)
+
+
+def with_gaps(values: np.ndarray, seed: int = 5) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    values = values.copy()
+    values[rng.random(len(values)) < 0.05] = np.nan
+    values[400:470] = np.nan
+    return values
+
+
+@pytest.fixture(scope="module")
+def remembered() -> Memory:
+    memory = Memory.fit(beats(TRAINING))
+    assert memory is not None
+    return memory
+
+
+def naive_nearest(
+    wanted: np.ndarray, bank: np.ndarray, starts: np.ndarray, place: int | None, length: int
+) -> float:
+    best = np.inf
+    for stretch, start in zip(bank, starts, strict=True):
+        if place is None or abs(start - place) >= length:
+            best = min(best, float(np.sqrt(np.mean((wanted - stretch) ** 2))))
+    return best
+
+
+@pytest.mark.parametrize("form", ["as-is", "centred", "normalised"])
+def test_lookups_equal_loops_over_all_stretches(form: str) -> None:
+    values, length = beats(300), 64
+    banks = banks_of(values, length)
+    assert banks is not None
+    bank = banks[form]
+    places = np.arange(0, 237, 17)
+    wanted = in_form(summed_up(values, places, length), form)
+    inside = bank.look(wanted, bank.around(places)).distance
+    outside = bank.look(wanted[:3] + 0.1).distance
+    for row, place in enumerate(places):
+        expected = naive_nearest(wanted[row], bank.stretches, bank.starts, place, length)
+        assert inside[row] == pytest.approx(expected, rel=1e-5)
+    for row in range(3):
+        expected = naive_nearest(wanted[row] + 0.1, bank.stretches, bank.starts, None, length)
+        assert outside[row] == pytest.approx(expected, rel=1e-5)
+
+
+def test_long_stretches_are_summed_up_by_means() -> None:
+    values = beats(600)
+    stretches = summed_up(values, np.array([0, 7]), 256)
+    assert stretches.shape == (2, 64)
+    np.testing.assert_allclose(stretches[1, 3], values[19:23].mean(), rtol=1e-5)
+    np.testing.assert_allclose(summed_up_alone(values[None, 7:263]), stretches[1:], rtol=1e-5)
+
+
+def test_a_stretch_with_nothing_to_compare_with_is_unknown() -> None:
+    starts = np.arange(3)
+    bank = Bank(4, starts, np.zeros((3, 4), np.float32))
+    assert np.isnan(bank.look(np.zeros((1, 4), np.float32), bank.around(starts[:1])).distance[0])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda x: np.where(np.arange(len(x)) == EVENT, x + 3, x),
+        lambda x: np.where(abs(np.arange(len(x)) - EVENT) < 30, x[::-1], x),
+        lambda x: np.where(abs(np.arange(len(x)) - EVENT) < 25, 0.2, x),
+        lambda x: np.where(abs(np.arange(len(x)) - EVENT) < 60, x + 1.5, x),
+    ],
+    ids=["spike", "reversed", "flat", "shifted"],
+)
+def test_what_training_never_did_stands_out(remembered: Memory, change: object) -> None:
+    values = change(beats(1200, seed=1))  # type: ignore[operator]
+    evidence = remembered.evidence(values)
+    assert abs(int(evidence.argmax()) - EVENT) <= 64
+    elsewhere = np.delete(evidence, slice(EVENT - 300, EVENT + 300))  # no stretch reaches it
+    assert evidence.max() > 1.5 * elsewhere.max()
+
+
+def test_training_is_compared_with_the_rest_of_itself(remembered: Memory) -> None:
+    new = beats(TRAINING, seed=2)
+    whole = np.concatenate([beats(TRAINING), new])
+    assert remembered.place_of(whole) == 0
+    assert remembered.place_of(new) is None
+    learned = remembered.evidence(whole, place=0)[:TRAINING]
+    naive = remembered.evidence(whole)[:TRAINING]
+    unseen = remembered.evidence(new)
+    assert abs(np.median(learned) - np.median(unseen)) < 0.5
+    assert np.median(naive) < np.median(learned) - 1  # self-matches would look all too usual
+
+
+def test_blind_rows_are_not_known(remembered: Memory) -> None:
+    whole = beats(TRAINING)
+    block = whole[300:420]
+    by_itself = remembered.evidence(block, place=300)
+    blind = remembered.evidence(block, place=300, blind=slice(0, 600))
+    assert blind.mean() > by_itself.mean()
+
+
+def test_causal_evidence_equals_feeding_rows_one_at_a_time(remembered: Memory) -> None:
+    values = with_gaps(beats(700, seed=3))
+    whole = remembered.causal_evidence(values)
+    context = remembered.context
+    for row in [0, 5, 16, 200, 420, 455, 480, 699]:
+        alone = remembered.causal_evidence(values[max(0, row - context) : row + 1], last=1)
+        np.testing.assert_allclose(alone, whole[row : row + 1], rtol=0, atol=1e-6)
+
+
+def test_causal_evidence_does_not_know_the_future(remembered: Memory) -> None:
+    values = beats(500, seed=3)
+    changed = values.copy()
+    changed[300:] += 5
+    before = remembered.causal_evidence(values)[:300]
+    np.testing.assert_array_equal(remembered.causal_evidence(changed)[:300], before)
+
+
+def test_evidence_is_known_exactly_where_rows_were_observed(remembered: Memory) -> None:
+    values = with_gaps(beats(900, seed=4))
+    for evidence in (remembered.evidence(values), remembered.causal_evidence(values)):
+        np.testing.assert_array_equal(np.isfinite(evidence), np.isfinite(values))
+
+
+@pytest.mark.parametrize("rows", [1, 15, 16, 100])
+def test_short_series_are_scored_by_the_stretches_that_fit(remembered: Memory, rows: int) -> None:
+    values = beats(rows, seed=6)
+    assert np.isfinite(remembered.evidence(values)).all()
+    assert np.isfinite(remembered.causal_evidence(values)).all()
+
+
+def test_more_noise_from_now_on_is_not_an_anomaly_everywhere(remembered: Memory) -> None:
+    values = beats(TRAINING, seed=7)
+    values += 0.3 * np.random.default_rng(8).standard_normal(TRAINING)
+    adapted = remembered.evidence(values)
+    strict = remembered.evidence(values[: TRAINING - 1])
+    assert np.median(adapted) < 0.5
+    assert np.median(strict) > 1
+
+
+def test_usual_is_never_narrowed_by_what_is_scored() -> None:
+    usual = Usual(0.0, 1.0)
+    assert usual.widened(np.full(50, -3.0)) == usual
+    wide = usual.widened(np.linspace(0, 10, 101))
+    assert wide.mean == 5
+    assert wide.spread == pytest.approx(2.5 / 0.6745)
+
+
+def test_a_part_too_short_or_hardly_observed_leaves_no_memory() -> None:
+    assert Memory.fit(beats(40)) is None
+    assert Memory.fit(np.full(500, np.nan)) is None
+
+
+def test_only_the_last_rows_of_a_long_training_part_are_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "ROWS", 500)
+    values = beats(TRAINING)
+    memory = Memory.fit(values)
+    assert memory is not None
+    assert (memory.first, len(memory.rows)) == (400, 500)
+    assert memory.place_of(np.concatenate([values, values])) == 0
+    assert np.isfinite(memory.evidence(values, place=0)).all()
+
+
+def test_a_memory_survives_its_file(remembered: Memory) -> None:
+    facts = json.loads(json.dumps(remembered.to_dict()))
+    again = Memory.from_dict(facts, remembered.rows)
+    values = beats(600, seed=9)
+    np.testing.assert_array_equal(again.evidence(values), remembered.evidence(values))
+    np.testing.assert_array_equal(again.causal_evidence(values), remembered.causal_evidence(values))
+
+
+def test_a_damaged_memory_is_refused(remembered: Memory) -> None:
+    facts = json.loads(json.dumps(remembered.to_dict()))
+    for damage in (
+        {"first": "soon"},
+        {"usual": {}},
+        {"usual": {**facts["usual"], "16 as-is distance": [0.0, -1.0]}},
+        {"more": 1},
+    ):
+        with pytest.raises(ArtifactError, match="fit it again"):
+            Memory.from_dict({**facts, **damage}, remembered.rows)
+    with pytest.raises(ArtifactError, match="fit it again"):
+        Memory.from_dict(facts, remembered.rows[:100])
+
+
+def test_rows_get_the_mean_of_the_stretches_that_hold_them() -> None:
+    told = np.array([1.0, np.nan, 3.0])
+    spread = spread_out(told, np.array([0, 1, 2]), 2, 4)
+    np.testing.assert_array_equal(spread, [1.0, 1.0, 3.0, 3.0])
+
+
+def test_the_soft_maximum_lies_between_mean_and_maximum() -> None:
+    parts = [np.array([0.0, 1.0, np.nan]), np.array([3.0, 1.0, np.nan])]
+    value = soft_maximum(parts, 3)
+    assert 1.5 < value[0] < 3
+    assert value[1] == pytest.approx(1)
+    assert value[2] == 0
+
+
+def test_parts_are_named_for_people() -> None:
+    assert Part(64, "centred", "relative").key == "64 centred relative"
