@@ -31,6 +31,6 @@ def machine() -> str:
         names = [line for line in cpuinfo.read_text().splitlines() if "model name" in line]
         model = names[0].split(":")[1].strip() if names else model
     return (
-        f"{model}, {os.cpu_count()} cores, one thread used; "
+        f"{model}, {os.cpu_count()} cores; "
         f"Python {platform.python_version()}, numpy {np.__version__}"
     )

@@ -1,11 +1,9 @@
 """Time the metrics side by side with TSB-AD, print the table and write it into the docs.
 
-python tools/perf/metrics.py PEER_PYTHON docs/performance.md
+PYTHONPATH=tools python tools/perf/metrics.py PEER_PYTHON docs/performance.md
 """
 
 import json
-import os
-import platform
 import subprocess
 import sys
 import time
@@ -16,15 +14,13 @@ from pathlib import Path
 
 import numpy as np
 from rich.console import Console
+from sections import Rows, machine, markdown, rewrite
 from workload import EVENTS, LEVELS, SIZES, WINDOW, workload
 
 from caps.metrics import affiliation, evaluate, vus
 
 COMPARED_SIZE = 100_000
 REPEATS = 5
-BEGIN, END = "<!-- metrics: begin -->\n", "<!-- metrics: end -->\n"
-
-Rows = list[tuple[str, ...]]
 
 
 def best_seconds(call: Callable[[], object]) -> float:
@@ -98,28 +94,11 @@ def readable(seconds: float) -> str:
     return f"{seconds * 1e6:.3g} us"
 
 
-def markdown(header: tuple[str, ...], rows: Rows) -> str:
-    lines = [header, tuple("---" for _ in header), *rows]
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
-
-
-def machine() -> str:
-    model = platform.processor() or platform.machine()
-    cpuinfo = Path("/proc/cpuinfo")
-    if cpuinfo.exists():
-        names = [line for line in cpuinfo.read_text().splitlines() if "model name" in line]
-        model = names[0].split(":")[1].strip() if names else model
-    return (
-        f"{model}, {os.cpu_count()} cores, one thread used; "
-        f"Python {platform.python_version()}, numpy {np.__version__}"
-    )
-
-
 def report(comparisons: list[Comparison], measured_levels: int) -> str:
     rows = [comparison.row() for comparison in comparisons]
     return (
-        f"Machine: {machine()}. Best of {REPEATS} runs for CAPS, one run for TSB-AD, in the same "
-        "minutes.\n\n"
+        f"Machine: {machine()}, one thread used. Best of {REPEATS} runs for CAPS, one run for "
+        "TSB-AD, in the same minutes.\n\n"
         f"{COMPARED_SIZE:,} points, {EVENTS} events, window {WINDOW}:\n\n"
         + markdown(("task", "CAPS", "TSB-AD 1.5", "times faster", "wanted"), rows)
         + f"\nPer threshold, CAPS's time is that of one sweep divided by {LEVELS:,} thresholds. "
@@ -136,9 +115,7 @@ def main(peer_python: str, document: Path) -> int:
     comparisons, measured_levels = against_peer(peer_python)
     text = report(comparisons, measured_levels)
     Console(width=110, highlight=False).print(text, markup=False)
-    before, rest = document.read_text(encoding="utf-8").split(BEGIN)
-    after = rest.split(END)[1]
-    document.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}", encoding="utf-8")
+    rewrite(document, "metrics", text)
     return int(any(comparison.ratio < comparison.wanted for comparison in comparisons))
 
 

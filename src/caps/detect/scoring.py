@@ -18,10 +18,10 @@ FloatArray = NDArray[np.float64]
 
 BATCH = 64  # windows at once through the network: their activations fit the processor's cache
 GROUP = 1024  # windows at once into the reassembly
-bridge_gaps = bridge
 CHUNK = 2**16  # rows at once: what is held of windows does not grow with the series
 # A window that saw less than half of its rows counts only where no better window does.
 SPARSE_WEIGHT = 1e-6
+bridge_gaps = bridge  # the name that caps.baselines knows
 
 
 def score_series(
