@@ -37,12 +37,14 @@ check: $(READY) ## format, lint, types and the fast tests
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -q -n 2 -m 'not slow'
 
-parity: $(READY) $(PARITY_READY) ## compare the metrics with TSB-AD 1.5 and refresh the golden numbers
+parity: $(READY) $(PARITY_READY) ## compare the metrics with TSB-AD 1.5, refresh the golden numbers, run CAPS inside TSB-AD
 	PYTHONPATH=tests $(PARITY_VENV)/bin/python tools/parity/reference.py $(GOLDEN)
 	PYTHONPATH=tests $(BIN)/python tools/parity/compare.py $(GOLDEN)
+	OMP_NUM_THREADS=1 $(BIN)/python tools/parity/adapter.py $(PARITY_VENV)/lib/python3*/site-packages
 
-perf: $(READY) $(PARITY_READY) ## time the metrics against TSB-AD 1.5 and write docs/performance.md
-	OMP_NUM_THREADS=1 $(BIN)/python tools/perf/metrics.py $(PARITY_VENV)/bin/python docs/performance.md
+perf: $(READY) $(PARITY_READY) ## time the metrics against TSB-AD 1.5 and detection, write docs/performance.md (SERIES=files)
+	PYTHONPATH=tools OMP_NUM_THREADS=1 $(BIN)/python tools/perf/metrics.py $(PARITY_VENV)/bin/python docs/performance.md
+	PYTHONPATH=tools $(BIN)/python tools/perf/detect.py docs/performance.md $(SERIES)
 
 # TSB-AD needs numpy<2, hence an environment of its own; its metrics need none of its models' packages.
 $(PARITY_READY): constraints.txt
