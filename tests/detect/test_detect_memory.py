@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from caps.detect import memory as module
-from caps.detect.memory import Memory, Part, Usual, soft_maximum, spread_out
+from caps.detect.memory import Memory, Part, Usual, Within, joined, soft_maximum, spread_out
 from caps.detect.nearest import Bank, banks_of, in_form, summed_up, summed_up_alone
 from caps.errors import ArtifactError
 
@@ -99,9 +99,9 @@ def test_what_training_never_did_stands_out(remembered: Memory, change: object) 
 def test_training_is_compared_with_the_rest_of_itself(remembered: Memory) -> None:
     new = beats(TRAINING, seed=2)
     whole = np.concatenate([beats(TRAINING), new])
-    assert remembered.place_of(whole) == 0
-    assert remembered.place_of(new) is None
-    learned = remembered.evidence(whole, place=0)[:TRAINING]
+    assert remembered.recognise(whole) == Within(0)
+    assert remembered.recognise(new) is None
+    learned = remembered.evidence(whole, Within(0))[:TRAINING]
     naive = remembered.evidence(whole)[:TRAINING]
     unseen = remembered.evidence(new)
     assert abs(np.median(learned) - np.median(unseen)) < 0.5
@@ -111,8 +111,8 @@ def test_training_is_compared_with_the_rest_of_itself(remembered: Memory) -> Non
 def test_blind_rows_are_not_known(remembered: Memory) -> None:
     whole = beats(TRAINING)
     block = whole[300:420]
-    by_itself = remembered.evidence(block, place=300)
-    blind = remembered.evidence(block, place=300, blind=slice(0, 600))
+    by_itself = remembered.evidence(block, Within(300))
+    blind = remembered.evidence(block, Within(300, blind=slice(0, 600)))
     assert blind.mean() > by_itself.mean()
 
 
@@ -175,9 +175,9 @@ def test_only_the_last_rows_of_a_long_training_part_are_kept(
     values = beats(TRAINING)
     memory = Memory.fit(values)
     assert memory is not None
-    assert (memory.first, len(memory.rows)) == (400, 500)
-    assert memory.place_of(np.concatenate([values, values])) == 0
-    assert np.isfinite(memory.evidence(values, place=0)).all()
+    assert (memory.first, len(memory.rows)) == (TRAINING - 500, 500)
+    assert memory.recognise(np.concatenate([values, values])) == Within(0)
+    assert np.isfinite(memory.evidence(values, Within(0))).all()
 
 
 def test_a_memory_survives_its_file(remembered: Memory) -> None:
@@ -214,6 +214,14 @@ def test_the_soft_maximum_lies_between_mean_and_maximum() -> None:
     assert 1.5 < value[0] < 3
     assert value[1] == pytest.approx(1)
     assert value[2] == 0
+
+
+def test_a_loud_detector_is_heard_beside_a_quiet_memory() -> None:
+    memory, detector = np.array([0.0, 0.0, 3.0]), np.array([0.0, 4.0, 0.0])
+    both = joined(memory, detector)
+    assert both[0] == pytest.approx(0)
+    assert 1 < both[1] < 4
+    assert 2.5 < both[2] < 3
 
 
 def test_parts_are_named_for_people() -> None:

@@ -42,7 +42,16 @@ FloatArray = NDArray[np.float64]
 Construction = Literal["caps", "shuffled", "direct", "injection"]
 ALARMS = "1/1000"
 MANY_CHANNELS = 16  # more of them take one network each, to be fitted in minutes
-SAVED = ("alarms", "construction", "members", "references", "level", "aggregate", "causal")
+SAVED = (
+    "alarms",
+    "construction",
+    "members",
+    "references",
+    "memory",
+    "level",
+    "aggregate",
+    "causal",
+)
 
 
 class CAPS(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
@@ -66,9 +75,11 @@ class CAPS(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         Windows of training to make counterparts of, at most.
     seed
         Same seed, same result.
+    memory
+        Compare every stretch with those of the training part too; False leaves all to the detector,
+        as in the paper.
     level
-        Count a channel that leaves its range of training as evidence too; False leaves all to the
-        detector, as in the paper.
+        Without a memory: count a channel that leaves its range of training as evidence too.
     aggregate
         How channels are put together: the strongest evidence, or the mean of the "top5".
     causal
@@ -98,6 +109,7 @@ class CAPS(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         modes: Sequence[int] | None = None,
         members: int | None = None,
         references: int | None = None,
+        memory: bool = True,
         level: bool = True,
         seed: int = 0,
         aggregate: Aggregate = "max",
@@ -115,6 +127,7 @@ class CAPS(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         self.modes = modes
         self.members = members
         self.references = references
+        self.memory = memory
         self.level = level
         self.seed = seed
         self.aggregate = aggregate
@@ -307,6 +320,7 @@ class CAPS(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
             construction=self.construction,
             modes=self.modes,
             references=REFERENCES if self.references is None else self.references,
+            memory=bool(self.memory),
             level=bool(self.level),
             seed=int(self.seed),
             cache=None if self.cache is None else Path(self.cache),

@@ -1,19 +1,22 @@
 """What a fit leaves behind: all that scoring needs, and nothing of the generator."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from caps.detect.evidence import Aggregate, combine, evidence_of, score_of, shares, tail_evidence
 from caps.detect.level import ROWS as LEVEL_ROWS
 from caps.detect.level import LevelRange
+from caps.detect.memory import LARGEST, Memory, Usual, Within, joined
 from caps.detect.networks import Detector
-from caps.detect.scoring import score_series
+from caps.detect.scoring import score_logits
 from caps.detect.threshold import Calibration
 from caps.errors import InputError
 from caps.series import Scaler, Series
+from caps.series.scaling import CLIP
 
 FloatArray = NDArray[np.float64]
 # A detector scores a channel that varied; of one that stood still, only that it moves is known.
@@ -34,6 +37,8 @@ class Channel:
     calibration: Calibration | None  # of its own scores
     bank: NDArray[np.float32]  # (time,) scaled training rows, for normal counterparts
     level: LevelRange | None = None  # None: levels say nothing
+    memory: Memory | None = None  # of the same rows; None: the detector alone
+    usual: Usual | None = None  # what the detector says of normal rows; with a memory only
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,19 +84,23 @@ class Fitted:
 
     def scaled(self, series: Series) -> FloatArray:
         """The values in the units of training (time, channel), not-a-number where unobserved."""
-        return self.scaler.transform(series.values)
+        return replace(self.scaler, clip=LARGEST).transform(series.values)
 
     @property
     def context(self) -> int:
         """How many rows before a row its causal score depends on."""
         windows = [each.detector.config.window for each in self.channels if each.detector]
-        return max([*windows, LEVEL_ROWS]) - 1
+        memories = [each.memory.context for each in self.channels if each.memory]
+        return max([LEVEL_ROWS - 1, *(window - 1 for window in windows), *memories])
 
-    def score(self, series: Series, *, last: int | None = None) -> Scores:
+    def score(
+        self, series: Series, *, last: int | None = None, within: Within | None = None
+    ) -> Scores:
         """Score every row of a series on a regular grid with the channels of training.
 
         `last` asks for so many rows at the end only: with `context` rows before them a causal
-        model gives them the same scores as in the whole series.
+        model gives them the same scores as in the whole series. `within` says where in the
+        training part the rows are, for those that are not to be compared with themselves.
         """
         if series.channels != self.names:
             raise InputError(
@@ -102,15 +111,22 @@ class Fitted:
         last = len(series) if last is None else min(last, len(series))
         evidence = np.empty((last, len(self.channels)))
         for place, channel in enumerate(self.channels):
-            evidence[:, place] = self._evidence(channel, place, series, scaled[:, place], last)
+            values = scaled[:, place]
+            evidence[:, place] = self._evidence(channel, place, series, values, last, within)
         return Scores(score_of(combine(evidence, self.aggregate)), evidence)
 
     def _evidence(
-        self, channel: Channel, place: int, series: Series, scaled: FloatArray, last: int
+        self,
+        channel: Channel,
+        place: int,
+        series: Series,
+        scaled: FloatArray,
+        last: int,
+        within: Within | None,
     ) -> FloatArray:
         """Evidence of one channel about the last rows."""
         first = len(series) - last
-        raw = detector_scores(channel, scaled, causal=self.causal, last=last)
+        raw = channel_scores(channel, scaled, causal=self.causal, last=last, within=within)
         if raw is None or channel.calibration is None:
             values = series.values[first:, place]
             return _standing(channel, values, float(self.scaler.centre[place]))
@@ -120,15 +136,39 @@ class Fitted:
         return np.maximum(told, channel.level.evidence(scaled)[first:])
 
 
-def detector_scores(
-    channel: Channel, scaled: FloatArray, *, causal: bool, last: int | None = None
+def channel_scores(
+    channel: Channel,
+    scaled: FloatArray,
+    *,
+    causal: bool,
+    last: int | None = None,
+    within: Within | None = None,
 ) -> FloatArray | None:
-    """What the channel's own detector says of its scaled values; None without a detector."""
+    """What the channel's own detector and memory say of its scaled values; None without any."""
     if channel.detector is None:
         return None
     if not np.isfinite(scaled).any():
         return np.full(len(scaled) if last is None else min(last, len(scaled)), np.nan)
-    return score_series(channel.detector, scaled, causal=causal, last=last)
+    logits = detector_logits(channel.detector, scaled, causal=causal, last=last)
+    if channel.memory is None or channel.usual is None:
+        return np.asarray(expit(logits))
+    if causal:
+        unlike = channel.memory.causal_evidence(scaled, last=last)
+        return np.asarray(expit(joined(unlike, channel.usual.standardise(logits))))
+    within = within or channel.memory.recognise(scaled)
+    unlike = channel.memory.evidence(scaled, within)
+    usual = channel.usual
+    if channel.memory.adapts(scaled, within):
+        usual = usual.widened(logits)
+    told = joined(unlike, usual.standardise(logits))
+    return np.asarray(expit(told[len(told) - (last or len(told)) :]))
+
+
+def detector_logits(
+    detector: Detector, scaled: FloatArray, *, causal: bool, last: int | None = None
+) -> FloatArray:
+    """What the detector says of values scaled for the memory, cut to what it has seen."""
+    return score_logits(detector, np.clip(scaled, -CLIP, CLIP), causal=causal, last=last)
 
 
 def _standing(channel: Channel, values: FloatArray, centre: float) -> FloatArray:

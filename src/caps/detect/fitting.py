@@ -16,9 +16,10 @@ from caps.detect.counterpart import deviation, normal_counterpart
 from caps.detect.events import EventRules
 from caps.detect.evidence import HALVINGS, Aggregate
 from caps.detect.examples import held_out, references_in
-from caps.detect.fitted import Channel, Fitted, State, detector_scores
+from caps.detect.fitted import Channel, Fitted, State, channel_scores, detector_logits
 from caps.detect.learning import train_detector
 from caps.detect.level import LevelRange
+from caps.detect.memory import LARGEST, LENGTHS, ROWS, Memory, Usual, Within
 from caps.detect.threshold import (
     FEWEST_PEAKS,
     FEWEST_ROWS,
@@ -45,7 +46,7 @@ FitProgress = Callable[[str, float], None]
 REFERENCES = 384  # with a counterpart for each mode: more than 200 steps of 16 can draw on
 FEWEST_REFERENCES = 96  # of a channel among many
 ALL_REFERENCES = 1500  # of all channels together
-BANK = 20_000  # training rows kept for counterparts: the last ones
+BANK = 20_000  # training rows that a known anomaly is compared with: the last ones
 CAUSAL_ROWS = 4_000  # rows of calibration that are scored one window a row
 MOST_NAMED = 5  # channels in one note
 RECOVERING = 0.4  # of the time of a channel; the rest is training
@@ -63,6 +64,7 @@ class FitSettings:
     modes: Sequence[int] | None = None
     references: int = REFERENCES
     level: bool = True
+    memory: bool = True
     seed: int = 0
     cache: Path | None = None
 
@@ -122,6 +124,7 @@ class _Work:
             clean[start:end] = np.nan
         self.scaler = Scaler.fit(clean)
         self.scaled = self.scaler.transform(clean)
+        self.remembered = replace(self.scaler, clip=LARGEST).transform(clean)
         self.constant = set(replace(train, values=clean, observed=np.isfinite(clean)).constant)
         self.kept, self.held = held_out(len(train), settings.detector.window)
         self.notes: list[str] = []
@@ -138,7 +141,7 @@ class _Work:
         name, settings = self.train.channels[place], self.settings
         values = self.scaled[:, place]
         rows = int(np.isfinite(values).sum())
-        bank = values[-BANK:].astype(np.float32)
+        bank = self.remembered[-ROWS:, place].astype(np.float32)
         references = self.references[place]
         if references is None:
             state: State = "constant" if name in self.constant else "unknown"
@@ -161,21 +164,23 @@ class _Work:
             settings.seed + place,
             progress=_Steps(lambda share: report("training", _trained(share)), steps),
         )
-        level = None
-        if settings.level:
-            level = LevelRange.fit(
-                [values[block] for block in self.kept], [values[block] for block in self.held]
-            )
-        channel = Channel(name, "learned", rows, detector, None, bank, level)
+        channel = Channel(name, "learned", rows, detector, None, bank)
+        memory = Memory.fit(self.remembered[:, place]) if settings.memory else None
+        if memory is not None:
+            channel = replace(channel, memory=memory, usual=self._usual(channel, place))
+        elif settings.level:  # a memory sees levels by itself
+            blocks = [values[block] for block in self.kept], [values[block] for block in self.held]
+            channel = replace(channel, level=LevelRange.fit(*blocks))
         return replace(
-            channel, calibration=calibrate(self._held_scores(channel, values), settings.rules)
+            channel, calibration=calibrate(self._held_scores(channel, place), settings.rules)
         )
 
     def calibrate_rows(self, fitted: Fitted) -> Calibration:
         """Calibrate what all channels say together, on the same held-out rows."""
         blocks = []
         for block, around in self._calibration_blocks():
-            score = fitted.score(self.train[around]).score
+            within = Within(around.start, blind=block)
+            score = fitted.score(self.train[around], within=within).score
             blocks.append(score[block.start - around.start : block.stop - around.start])
         made = calibrate(self._without_known(blocks), self.settings.rules)
         peaks = made.event_rate[-1] * made.rows
@@ -266,28 +271,42 @@ class _Work:
             sizes.append(float(np.abs(away).mean()) if len(away) else 0.0)
         return int(np.argmax(sizes))
 
-    def _held_scores(self, channel: Channel, values: FloatArray) -> list[FloatArray]:
+    def _usual(self, channel: Channel, place: int) -> Usual:
+        """What the detector says of rows it has not learned from."""
+        assert channel.detector is not None
+        logits = []
+        for block, around in self._calibration_blocks():
+            values = self.remembered[around, place]
+            said = detector_logits(channel.detector, values, causal=self.settings.causal)
+            logits.append(said[block.start - around.start : block.stop - around.start])
+        return Usual.of(np.concatenate(logits))
+
+    def _held_scores(self, channel: Channel, place: int) -> list[FloatArray]:
+        values, causal = self.remembered[:, place], self.settings.causal
         scores = []
         for block, around in self._calibration_blocks():
-            score = detector_scores(channel, values[around], causal=self.settings.causal)
+            within = Within(around.start, blind=block)
+            score = channel_scores(channel, values[around], causal=causal, within=within)
             assert score is not None  # the channel has a detector
             scores.append(score[block.start - around.start : block.stop - around.start])
         if sum(int(np.isfinite(score).sum()) for score in scores) >= FEWEST_ROWS:
             return scores
         # Nearly all gap: the rows learned from have to do.
-        whole = detector_scores(channel, values, causal=self.settings.causal)
+        whole = channel_scores(channel, values, causal=causal, within=Within(0))
         return [] if whole is None else [whole]
 
     def _calibration_blocks(self) -> list[tuple[slice, slice]]:
         """Held-out rows, and the same with what their windows reach."""
-        window, causal = self.settings.detector.window, self.settings.causal
+        reach, causal = self.settings.detector.window, self.settings.causal
+        if self.settings.memory:
+            reach = max(reach, *LENGTHS)
         blocks = []
         for block in self.held:
             start = block.start
             if causal:
                 start = max(start, block.stop - CAUSAL_ROWS // len(self.held))
-            stop = block.stop if causal else min(len(self.train), block.stop + window)
-            blocks.append((slice(start, block.stop), slice(max(0, start - window), stop)))
+            stop = block.stop if causal else min(len(self.train), block.stop + reach)
+            blocks.append((slice(start, block.stop), slice(max(0, start - reach), stop)))
         return blocks
 
     def _without_known(self, blocks: list[FloatArray]) -> list[FloatArray]:

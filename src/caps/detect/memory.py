@@ -41,6 +41,15 @@ FLOOR = 0.003  # of the spread of training: closer stretches are the same
 SHARPNESS = 0.6  # of the soft maximum over the parts; 0 would be the maximum, infinity the mean
 LEAST_SPREAD = 1e-3
 CAUSAL_CHUNK = 2048
+LARGEST = 100.0  # scaled values beyond are cut: ten spreads or a hundred are not the same here
+DETECTOR_WEIGHT = 0.08  # of the detector beside the parts: about that of two
+
+
+class Within(NamedTuple):
+    """Where values lie in the training part, so that nothing is compared with itself."""
+
+    place: int  # row of the training part where they begin
+    blind: slice | None = None  # rows of the training part to know nothing of
 
 
 class Part(NamedTuple):
@@ -70,6 +79,18 @@ class Usual:
         if len(values) == 0:
             return cls(0.0, 1.0)
         return cls(float(values.mean()), max(float(values.std()), LEAST_SPREAD))
+
+    def to_list(self) -> list[float]:
+        """As JSON values; `from_list` gives the same back."""
+        return [self.mean, self.spread]
+
+    @classmethod
+    def from_list(cls, values: Any) -> Self:
+        """What `to_list` described; anything else is a ValueError."""
+        mean, spread = (float(value) for value in values)
+        if not (np.isfinite([mean, spread]).all() and spread > 0):
+            raise ValueError("a spread that is none")
+        return cls(mean, spread)
 
     def widened(self, values: FloatArray) -> "Usual":
         """With room for what most of the scored rows are like, so that drift is no anomaly.
@@ -106,7 +127,7 @@ class Memory:
             return None
         usual, usual_causal = {}, {}
         rows = blank.rows.astype(np.float64)
-        for part, starts, told in blank._told(rows, first):
+        for part, starts, told in blank._told(rows, Within(first)):
             usual_causal[part] = Usual.of(told)
             usual[part] = Usual.of(spread_out(told, starts, part.length, len(rows)))
         return cls(blank.rows, first, usual, usual_causal)
@@ -124,25 +145,24 @@ class Memory:
         """How many rows before a row its causal evidence depends on."""
         return max(self.banks) - 1
 
-    def place_of(self, values: FloatArray) -> int | None:
-        """0 where the values begin with the training part itself, None where they are new."""
+    def recognise(self, values: FloatArray) -> Within | None:
+        """Whether the values begin with the training part itself; None where they are new."""
         training = values[self.first : self.first + len(self.rows)]
-        known = len(training) == len(self.rows) and np.array_equal(
-            training.astype(np.float32), self.rows, equal_nan=True
-        )
-        return 0 if known else None
+        if len(training) < len(self.rows):
+            return None
+        seen = np.isfinite(self.rows)  # known anomalies were taken out
+        known = np.array_equal(training[seen].astype(np.float32), self.rows[seen])
+        return Within(0) if known else None
 
-    def evidence(
-        self, values: FloatArray, *, place: int | None = None, blind: slice | None = None
-    ) -> FloatArray:
-        """How unlike training every row of the scaled values is; 0 or less is usual.
+    def adapts(self, values: FloatArray, within: Within | None) -> bool:
+        """Whether there is enough to tell what has become usual since training."""
+        return len(values) >= len(self.rows) and not (within and within.blind)
 
-        `place` is the row of the training part where the values begin, so that nothing is compared
-        with itself; None for new data. `blind` are rows of the training part to know nothing of.
-        """
-        adapt = blind is None and len(values) >= len(self.rows)
+    def evidence(self, values: FloatArray, within: Within | None = None) -> FloatArray:
+        """How unlike training every row of the scaled values is; 0 or less is usual."""
+        adapt = self.adapts(values, within)
         parts = []
-        for part, starts, told in self._told(values, place, blind):
+        for part, starts, told in self._told(values, within):
             spread = spread_out(told, starts, part.length, len(values))
             usual = self.usual[part].widened(spread) if adapt else self.usual[part]
             parts.append(usual.standardise(spread))
@@ -172,10 +192,10 @@ class Memory:
         return np.where(seen, soft_maximum(parts, last), np.nan)
 
     def _told(
-        self, values: FloatArray, place: int | None, blind: slice | None = None
+        self, values: FloatArray, within: Within | None
     ) -> Iterator[tuple[Part, Rows, FloatArray]]:
         """What every part says of the stretches that begin at the given rows."""
-        bridged = bridge(values)
+        bridged = np.asarray(bridge(values), dtype=np.float64)
         for length, banks in self.banks.items():
             starts = np.arange(0, len(values) - length + 1, max(1, length // STEPS))
             if len(starts) == 0:
@@ -184,10 +204,10 @@ class Memory:
             stretches = summed_up(bridged, starts, length)
             for form, bank in banks.items():
                 left_out = None
-                if place is not None:
-                    left_out = bank.around(starts + place - self.first)
-                    if blind is not None:
-                        left_out = _wider(bank, left_out, blind, self.first)
+                if within is not None:
+                    left_out = bank.around(starts + within.place - self.first)
+                    if within.blind is not None:
+                        left_out = _wider(bank, left_out, within.blind, self.first)
                 for measure, told in _measured(bank, in_form(stretches, form), left_out):
                     yield Part(length, form, measure), starts, np.where(enough, told, np.nan)
 
@@ -195,8 +215,8 @@ class Memory:
         """What is not the rows, as JSON values."""
         return {
             "first": self.first,
-            "usual": {part.key: [u.mean, u.spread] for part, u in self.usual.items()},
-            "usual_causal": {part.key: [u.mean, u.spread] for part, u in self.usual_causal.items()},
+            "usual": {part.key: u.to_list() for part, u in self.usual.items()},
+            "usual_causal": {part.key: u.to_list() for part, u in self.usual_causal.items()},
         }
 
     @classmethod
@@ -207,7 +227,9 @@ class Memory:
                 raise ValueError("odd or missing keys")
             usual, usual_causal = (
                 {
-                    Part(length, form, measure): _usual(facts[name][f"{length} {form} {measure}"])
+                    Part(length, form, measure): Usual.from_list(
+                        facts[name][f"{length} {form} {measure}"]
+                    )
                     for length in LENGTHS
                     for form, measure in _MANNERS
                     if f"{length} {form} {measure}" in facts[name]
@@ -228,13 +250,6 @@ _MANNERS: tuple[tuple[Form, Measure], ...] = tuple(
 )
 
 
-def _usual(values: Any) -> Usual:
-    mean, spread = (float(value) for value in values)
-    if not (np.isfinite([mean, spread]).all() and spread > 0):
-        raise ValueError("a spread that is none")
-    return Usual(mean, spread)
-
-
 def _measured(
     bank: Bank,
     stretches: Singles,
@@ -243,9 +258,9 @@ def _measured(
     exact: bool = False,
 ) -> Iterator[tuple[Measure, FloatArray]]:
     """Log distance to the nearest, and the same over that one's own to its nearest."""
-    distance, index = bank.look(stretches, left_out, exact=exact)
+    distance, which = bank.look(stretches, left_out, exact=exact)
     yield "distance", np.log(distance + FLOOR)
-    yield "relative", np.log((distance + FLOOR) / (bank.own[index] + FLOOR))
+    yield "relative", np.log((distance + FLOOR) / (bank.own[which] + FLOOR))
 
 
 def _wider(bank: Bank, left_out: tuple[Rows, Rows], blind: slice, first: int) -> tuple[Rows, Rows]:
@@ -273,6 +288,12 @@ def spread_out(told: FloatArray, starts: Rows, length: int, rows: int) -> FloatA
     held = count[high] - count[low]
     mean = (total[high] - total[low]) / np.maximum(held, 1)
     return np.asarray(np.where(held > 0, mean, np.nan))
+
+
+def joined(memory: FloatArray, detector: FloatArray) -> FloatArray:
+    """The soft maximum with what the detector says, in spreads like a part, as one part more."""
+    loud = (1 - DETECTOR_WEIGHT) * np.exp(memory / SHARPNESS)
+    return np.asarray(SHARPNESS * np.log(loud + DETECTOR_WEIGHT * np.exp(detector / SHARPNESS)))
 
 
 def soft_maximum(parts: list[FloatArray], rows: int) -> FloatArray:

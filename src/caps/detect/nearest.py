@@ -28,7 +28,7 @@ class Found(NamedTuple):
     """The nearest stretch of each looked up: root mean square distance, and which it is."""
 
     distance: FloatArray  # not-a-number where nothing was left to compare with
-    index: Rows
+    which: Rows
 
 
 def summed_up(values: FloatArray, starts: Rows, length: int) -> Singles:
@@ -36,14 +36,14 @@ def summed_up(values: FloatArray, starts: Rows, length: int) -> Singles:
     step = max(1, length // PLACES)
     total = np.concatenate([[0.0], np.cumsum(values)])
     edges = starts[:, None] + np.arange(0, length + 1, step)
-    return (np.diff(total[edges], axis=1) / step).astype(np.float32)
+    return np.asarray(np.diff(total[edges], axis=1) / step, dtype=np.float32)
 
 
 def summed_up_alone(windows: FloatArray) -> Singles:
     """The same of stretches (stretch, length) with gaps, each bridged within itself."""
     step = max(1, windows.shape[1] // PLACES)
     parts = bridge(windows).reshape(len(windows), -1, step)
-    return parts.mean(axis=2).astype(np.float32)
+    return np.asarray(parts.mean(axis=2), dtype=np.float32)
 
 
 def observed_share(values: FloatArray, starts: Rows, length: int) -> FloatArray:
@@ -56,10 +56,11 @@ def in_form(stretches: Singles, form: Form) -> Singles:
     """The stretches with what the form leaves out taken away."""
     if form == "as-is":
         return stretches
-    centred = stretches - stretches.mean(axis=1, keepdims=True)
+    centred = np.asarray(stretches - stretches.mean(axis=1, keepdims=True))
     if form == "centred":
         return centred
-    return centred / np.maximum(centred.std(axis=1, keepdims=True), np.float32(LEAST_SPREAD))
+    spread = np.maximum(centred.std(axis=1, keepdims=True), np.float32(LEAST_SPREAD))
+    return np.asarray(centred / spread)
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,5 +133,5 @@ def banks_of(rows: FloatArray, length: int) -> dict[Form, Bank] | None:
         return None
     if len(starts) > BANK:
         starts = starts[np.linspace(0, len(starts) - 1, BANK).astype(np.intp)]
-    stretches = summed_up(bridge(rows), starts, length)
+    stretches = summed_up(np.asarray(bridge(rows), dtype=np.float64), starts, length)
     return {form: Bank(length, starts, in_form(stretches, form)) for form in FORMS}

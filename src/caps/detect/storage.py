@@ -18,13 +18,14 @@ from caps.detect.config import DetectorConfig
 from caps.detect.evidence import AGGREGATES
 from caps.detect.fitted import Channel, Fitted
 from caps.detect.level import LevelRange
+from caps.detect.memory import Memory, Usual
 from caps.detect.networks import Detector
 from caps.detect.threshold import Calibration
 from caps.errors import ArtifactError, InputError
 from caps.series import Scaler
 
 KIND = "caps.model"
-VERSION = 1
+VERSION = 2  # with a memory
 WEIGHTS, BANK = "detector.", "bank"
 STATES = ("learned", "constant", "unknown")
 
@@ -104,6 +105,8 @@ def _channel_facts(channel: Channel) -> dict[str, Any]:
         "detector": None if detector is None else detector.config.to_dict(),
         "calibration": None if calibration is None else calibration.to_dict(),
         "level": None if channel.level is None else channel.level.to_dict(),
+        "memory": None if channel.memory is None else channel.memory.to_dict(),
+        "usual": None if channel.usual is None else channel.usual.to_list(),
     }
 
 
@@ -124,6 +127,8 @@ def _channel(facts: Mapping[str, Any], arrays: Arrays) -> Channel:
         raise ArtifactError(f"a channel in state {state!r}", "fit it again")
     if learned != (facts["calibration"] is not None) or not isinstance(facts["name"], str):
         raise ArtifactError("a channel is described in part only", "fit it again")
+    if (facts["memory"] is None) != (facts["usual"] is None):
+        raise ArtifactError("a memory without its detector, or the reverse", "fit it again")
     weights = {name: array for name, array in arrays.items() if name != BANK}
     if not learned and weights:
         raise ArtifactError("weights without a detector", "fit it again")
@@ -135,6 +140,8 @@ def _channel(facts: Mapping[str, Any], arrays: Arrays) -> Channel:
         calibration=Calibration.from_dict(facts["calibration"]) if learned else None,
         bank=bank,
         level=None if facts["level"] is None else LevelRange.from_dict(facts["level"]),
+        memory=None if facts["memory"] is None else Memory.from_dict(facts["memory"], bank),
+        usual=None if facts["usual"] is None else Usual.from_list(facts["usual"]),
     )
 
 
