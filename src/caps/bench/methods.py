@@ -2,35 +2,26 @@
 
 A method learns from the training part with `fit(train)` and gives one score a row with
 `score(series)`. Methods that the paper gives labels also have `fit_labelled(train, labels)` (labels
-of the training part) or `fit_known(series, train, known)` (stretches of the test part, Diagnosis).
+of the training part) or `fit_known(series, train, known)` (stretches [start, end) of the test part,
+none of them as training labels: Diagnosis).
 """
 
 import hashlib
-import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, is_dataclass
-from types import FunctionType
-from typing import Any, Protocol, Self, runtime_checkable
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-import caps
 from caps.baselines import METHODS as BASELINES
 from caps.baselines import Method
+from caps.bench.settings import public_facts
+from caps.detect.memory import LARGEST, Memory
 from caps.errors import InputError
+from caps.series import Scaler
 
 FloatArray = NDArray[np.float64]
 Span = tuple[int, int]
-MakeMethod = Callable[[str, int], Method]  # name and seed; a function at the top of a module
-
-
-@runtime_checkable
-class KnowingMethod(Method, Protocol):
-    """A method that is told some anomalies of the test part, none of them as training labels."""
-
-    def fit_known(self, series: FloatArray, train: int, known: Sequence[Span]) -> Self:
-        """Learn from the first `train` rows, told stretches [start, end) of the others."""
 
 
 class CapsMethod:
@@ -59,6 +50,30 @@ class CapsMethod:
         return {**public_facts(self.model.get_params()), "shipped_weights": weights}
 
 
+class MemoryMethod:
+    """The memory of the own series alone, nothing trained; the loudest channel counts."""
+
+    def __init__(self, seed: int) -> None:
+        self.scaler: Scaler | None = None
+        self.memories: list[Memory | None] = []
+
+    def fit(self, train: FloatArray) -> Self:
+        """Remember the rows."""
+        self.scaler = Scaler.fit(train, clip=LARGEST)
+        self.memories = [Memory.fit(channel) for channel in self.scaler.transform(train).T]
+        return self
+
+    def score(self, series: FloatArray) -> FloatArray:
+        """How unlike the remembered rows each row is."""
+        assert self.scaler is not None  # fit comes first
+        evidence = [np.zeros(len(series))]
+        for memory, values in zip(self.memories, self.scaler.transform(series).T, strict=True):
+            if memory is not None:
+                told = memory.evidence(values, memory.recognise(values))
+                evidence.append(np.nan_to_num(told))
+        return np.asarray(np.max(evidence[1:] or evidence, axis=0))
+
+
 class CapsDiagnosis(CapsMethod):
     """CAPS(Diagnosis): known anomalies of the test part choose the modes, and nothing else."""
 
@@ -68,12 +83,16 @@ class CapsDiagnosis(CapsMethod):
         return self
 
 
+PAPER: Mapping[str, Any] = {"memory": False, "level": False}  # the detector alone, as in the paper
+
 CAPS_METHODS: Mapping[str, Callable[[int], Method]] = {
     "caps": CapsMethod,
-    "caps-diagnosis": CapsDiagnosis,
-    "caps-direct": lambda seed: CapsMethod(seed, construction="direct"),
-    "caps-injection": lambda seed: CapsMethod(seed, construction="injection"),
-    "caps-shuffled": lambda seed: CapsMethod(seed, construction="shuffled"),
+    "caps-memory": MemoryMethod,
+    "caps-paper": lambda seed: CapsMethod(seed, **PAPER),
+    "caps-diagnosis": lambda seed: CapsDiagnosis(seed, **PAPER),
+    "caps-direct": lambda seed: CapsMethod(seed, construction="direct", **PAPER),
+    "caps-injection": lambda seed: CapsMethod(seed, construction="injection", **PAPER),
+    "caps-shuffled": lambda seed: CapsMethod(seed, construction="shuffled", **PAPER),
 }
 METHODS: Mapping[str, Callable[[int], Method]] = {**BASELINES, **CAPS_METHODS}
 
@@ -83,42 +102,3 @@ def make_method(name: str, seed: int) -> Method:
     if name not in METHODS:
         raise InputError(f"there is no method {name!r}", f"choose from {', '.join(METHODS)}")
     return METHODS[name](seed)
-
-
-def config_hash(name: str, make: MakeMethod) -> str:
-    """Names what a method is set to: other settings or another version of CAPS, other cells."""
-    method = make(name, 0)
-    facts = method.config() if hasattr(method, "config") else _settings(method)
-    text = json.dumps([name, caps.__version__, facts], sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:8]
-
-
-def public_facts(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings as JSON values, without seeds; objects count by their settings or their type."""
-    return {
-        name: _fact(value)
-        for name, value in values.items()
-        if not name.startswith("_") and name not in ("seed", "random_state")
-    }
-
-
-def _settings(method: Method) -> dict[str, Any]:
-    if hasattr(method, "get_params"):
-        return public_facts(method.get_params())
-    if is_dataclass(method) and not isinstance(method, type):
-        return public_facts(asdict(method))
-    return public_facts(getattr(method, "__dict__", {}))
-
-
-def _fact(value: Any) -> Any:
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    if isinstance(value, Mapping):
-        return public_facts({str(name): each for name, each in value.items()})
-    if isinstance(value, list | tuple):
-        return [_fact(each) for each in value]
-    if is_dataclass(value) and not isinstance(value, type):
-        return public_facts(asdict(value))
-    if isinstance(value, FunctionType):  # e.g. `lambda seed: Density(50)` in a table of settings
-        return [*value.__code__.co_names, *map(repr, value.__code__.co_consts)]
-    return type(value).__name__
