@@ -1,5 +1,6 @@
 """A service on a tiny detector, and the CSV files it is given."""
 
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -72,3 +73,9 @@ def listening(chosen: Settings) -> Iterator[str]:
     server.should_exit = True
     thread.join(30)
     assert not thread.is_alive(), "the service did not stop"
+
+
+if __name__ == "__main__":
+    from caps.serve.run import run
+
+    run(settings(Path(sys.argv[1]), Path(sys.argv[2]), port=int(sys.argv[3])))

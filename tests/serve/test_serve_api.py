@@ -7,7 +7,16 @@ import httpx
 import numpy as np
 import pandas as pd
 import pytest
-from running_service import LEVEL, ROWS, TRAIN, broken_table, csv_of, wait_for_fit
+from running_service import (
+    LEVEL,
+    ROWS,
+    TRAIN,
+    broken_table,
+    csv_of,
+    listening,
+    settings,
+    wait_for_fit,
+)
 
 from caps import CAPS
 
@@ -160,3 +169,43 @@ def test_operators_see_health_readiness_and_counters(client: httpx.Client) -> No
     assert 'caps_requests_total{method="GET",route="/v1/models/{name}",status="404"}' in text
     assert "caps_models 1.0" in text
     assert 'caps_fits_total{outcome="fitted"} 1.0' in text
+
+
+def test_streams_score_as_rows_come_and_go_on_after_a_restart(
+    tmp_path: Path, weights: Path
+) -> None:
+    table = broken_table()
+    chosen = settings(tmp_path, weights)
+    updates = []
+
+    def feed(client: httpx.Client, rows: pd.DataFrame) -> None:
+        answer = client.post("/v1/models/live/streams/a", json=sent(rows))
+        assert answer.status_code == 200, answer.text
+        updates.append(answer.json())
+
+    with listening(chosen) as address, httpx.Client(base_url=address, timeout=60) as client:
+        client.post("/v1/series?name=live", content=csv_of(table))
+        asked = {"series": "live", "train": TRAIN, "causal": True, "columns": ["load", "heat"]}
+        client.put("/v1/models/live", json=asked)
+        assert client.post("/v1/models/live/streams/a", json=sent(table)).status_code == 409
+        assert wait_for_fit(client, "live")["ready"]
+        feed(client, table.iloc[900:1060])
+        feed(client, table.iloc[[1059, 1060]])
+    with listening(chosen) as address, httpx.Client(base_url=address, timeout=60) as client:
+        feed(client, table.iloc[1061:1200])
+        last = client.delete("/v1/models/live/streams/a")
+        assert last.status_code == 200
+        assert client.delete("/v1/models/live/streams/a").status_code == 404
+        whole = client.post("/v1/models/live/score", json=sent(table.iloc[900:])).json()
+    scores = [score for update in updates for score in update["score"]]
+    assert np.allclose(scores, whole["score"], atol=1e-6)
+    assert updates[1]["counts"]["duplicate"] == 1
+    changes = [each for update in [*updates, last.json()] for each in update["changes"]]
+    closed = [(each["start_row"], each["end_row"]) for each in changes if each["what"] == "closed"]
+    assert closed == [(each["start_row"], each["end_row"]) for each in whole["events"]]
+
+
+def test_a_model_that_looks_at_both_sides_has_no_streams(client: httpx.Client) -> None:
+    answer = client.post("/v1/models/pump/streams/a", json=sent(broken_table().iloc[:3]))
+    assert answer.status_code == 422
+    assert "causal" in answer.json()["remedy"]

@@ -22,6 +22,7 @@ from caps.serve.schemas import problems
 from caps.serve.series_routes import series_routes
 from caps.serve.service import Service
 from caps.serve.settings import Settings
+from caps.serve.stream_routes import stream_routes
 
 log = logging.getLogger("caps.serve")
 REMEDY = "see /openapi.json"
@@ -50,6 +51,7 @@ def create_app(settings: Settings) -> FastAPI:
     app.state.service = service
     app.include_router(series_routes(service))
     app.include_router(model_routes(service))
+    app.include_router(stream_routes(service))
     app.include_router(page_routes())
     _add_operations(app, service)
     _add_errors(app)

@@ -41,3 +41,8 @@ class Cache(Generic[Kept]):
                         del self.kept[key]
                 future.set_exception(error)
         return future.result()
+
+    def forget(self, key: Hashable) -> None:
+        """Drop what is kept under `key`, if anything."""
+        with self.lock:
+            self.kept.pop(key, None)

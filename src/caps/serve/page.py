@@ -1,5 +1,6 @@
 """The page: its own files, the colours of the report, and plotly's script as installed."""
 
+import re
 from importlib.resources import files
 
 from fastapi import APIRouter
@@ -13,7 +14,8 @@ KINDS = {
     ".js": "text/javascript",
     ".svg": "image/svg+xml",
 }
-FRESH = {"Cache-Control": "no-cache"}
+FRESH, STEADY = "no-cache", "private, max-age=86400"
+UNUSED = "<!-- unused styles -->"
 
 
 def page_routes() -> APIRouter:
@@ -22,7 +24,8 @@ def page_routes() -> APIRouter:
     folder = files("caps.serve") / "static"
     texts = {each.name: each.read_text(encoding="utf-8") for each in folder.iterdir()}
     texts["palette.css"] = palette()
-    texts["plotly.js"] = _plotly()
+    texts["plotly.js"] = plotly = _plotly()
+    texts["index.html"] = texts["index.html"].replace(UNUSED, _placeholders(plotly))
 
     @router.get("/")
     async def index() -> Response:
@@ -51,6 +54,16 @@ def _plotly() -> str:
     return str(get_plotlyjs())
 
 
+def _placeholders(plotly: str) -> str:
+    """Elements by whose names the script takes the inline styles of its maps as there already.
+
+    The page draws no maps, and its policy forbids inline styles.
+    """
+    names = sorted(set(re.findall(r'getElementById\("([0-9a-f]{64})"\)', plotly)))
+    return "".join(f'<meta id="{name}" content="">' for name in names)
+
+
 def _answer(name: str, text: str) -> Response:
     kind = KINDS[name[name.rindex(".") :]]
-    return Response(text, media_type=f"{kind}; charset=utf-8", headers=FRESH)
+    caching = STEADY if name == "plotly.js" else FRESH
+    return Response(text, media_type=f"{kind}; charset=utf-8", headers={"Cache-Control": caching})

@@ -137,6 +137,42 @@ class ScoreRequest(Strict):
         return self
 
 
+class StreamRows(ScoreRequest):
+    """The next rows of a stream, in the order in which they came."""
+
+    lateness: int = Field(
+        0, ge=0, le=1000, description="steps a row waits for earlier ones; read when it begins"
+    )
+
+
+class EventChange(BaseModel):
+    """An event of a stream that was opened, updated or closed; the end row is exclusive."""
+
+    what: Literal["opened", "updated", "closed"]
+    number: int
+    start_row: int
+    end_row: int
+    peak_row: int
+    start: str | None
+    end: str | None
+    score: float
+    p_value: float | None
+    contributions: dict[str, float]
+
+
+class StreamUpdate(BaseModel):
+    """What rows brought to a stream: scores of those that wait no longer, and changed events."""
+
+    row: list[int]
+    time: list[str] | None
+    score: list[float | None]
+    p_value: list[float | None]
+    threshold: float
+    changes: list[EventChange]
+    drift: bool = Field(description="scores no longer look like those of the calibration")
+    counts: dict[str, int]
+
+
 class Event(BaseModel):
     """An event; the end row is exclusive, `end` is the time of the last row."""
 

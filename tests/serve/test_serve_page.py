@@ -1,0 +1,220 @@
+"""The page in a real browser: a person drops a CSV, fits, looks, marks, fits again, takes away."""
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import httpx
+import numpy as np
+import pandas as pd
+import pytest
+from running_service import LEVEL, broken_table, csv_of
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+pytestmark = pytest.mark.slow
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+ARGUMENTS = (
+    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run "
+    "--disable-background-networking --disable-component-update --disable-sync"
+)
+CHART = "document.querySelector('.chart')"
+PHONE = {"width": 390, "height": 844}
+LONG = 300_000  # milliseconds: a crowded machine is slow
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator["Browser"]:
+    found = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if found is None:
+        pytest.skip("the page needs a browser: install Debian's package chromium")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=found, args=ARGUMENTS.split())
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def opened(browser: "Browser", address: str) -> Iterator[Callable[..., "Page"]]:
+    """Open the page; afterwards, nothing may have gone wrong or been fetched from elsewhere."""
+    faults: list[str] = []
+    contexts = []
+
+    def open_page(place: str = "", quiet: bool = True, **options: object) -> "Page":
+        context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(LONG)
+        if quiet:
+            page.on("console", lambda message: faults.append(f"{message.type}: {message.text}"))
+        page.on("pageerror", lambda error: faults.append(str(error)))
+        page.on(
+            "request",
+            lambda request: (
+                None
+                if request.url.startswith((address, "blob:", "data:"))
+                else faults.append(request.url)
+            ),
+        )
+        page.goto(f"{address}/{place}")
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert faults == []
+
+
+def until(page: "Page", condition: Callable[[], bool]) -> None:
+    """Wait: the page's own policy forbids the eval behind playwright's wait_for_function."""
+    for _ in range(LONG // 100):
+        if condition():
+            return
+        page.wait_for_timeout(100)
+    raise AssertionError("the page did not get there")
+
+
+def bands(page: "Page", name: str) -> list[list[str]]:
+    found: list[list[str]] = page.evaluate(
+        f"{CHART}.layout.shapes.filter((shape) => shape.name === '{name}')"
+        ".map((shape) => [shape.x0, shape.x1])"
+    )
+    return found
+
+
+def drag(page: "Page", left: float, right: float) -> None:
+    """Drag over a part of the chart, given in shares of its width."""
+    box = page.locator(".chart .nsewdrag").first.bounding_box()
+    assert box is not None
+    middle = box["y"] + box["height"] / 2
+    page.mouse.move(box["x"] + left * box["width"], middle)
+    page.mouse.down()
+    page.mouse.move(box["x"] + right * box["width"], middle, steps=6)
+    page.mouse.up()
+
+
+def test_from_a_dropped_file_to_a_refit_and_downloads(
+    opened: Callable[..., "Page"], tmp_path: Path
+) -> None:
+    page = opened()
+    page.locator(".drop").wait_for()
+    # A drop as the browser would give it: a file in the event's own data.
+    data = page.evaluate_handle(
+        """(text) => {
+            const data = new DataTransfer();
+            data.items.add(new File([text], "My pump.csv", { type: "text/csv" }));
+            return data;
+        }""",
+        csv_of(broken_table()).decode(),
+    )
+    page.dispatch_event(".drop", "drop", {"dataTransfer": data})
+
+    page.locator(".chart .js-line").first.wait_for()
+    assert page.locator("h1").inner_text() == "My pump.csv"
+    page.get_by_label("heat").uncheck()
+    until(page, lambda: page.locator(".chart .js-line").count() >= 1)
+    drag(page, 0.0, 0.75)
+    until(page, lambda: "Learn from 90" in page.locator(".told").inner_text())
+    page.get_by_role("button", name="Fit", exact=True).click()
+
+    page.locator(".waiting progress").wait_for()
+    page.locator("output").wait_for()
+    until(page, lambda: page.evaluate(f"!!{CHART}?.layout?.shapes?.length"))
+    assert len(bands(page, "training")) == 1
+    times = broken_table()["time"]
+    found = bands(page, "event")
+    assert any(
+        pd.Timestamp(left) < times[LEVEL.stop] and pd.Timestamp(right) > times[LEVEL.start]
+        for left, right in found
+    )
+    assert page.locator(".event-row").count() == len(found)
+
+    # An event tells its reason and shows its counterpart; the keyboard reaches it.
+    page.locator(".event-row").last.press("Enter")
+    page.locator(".event .reason").wait_for()
+    page.locator(".event .js-line").first.wait_for()
+    assert page.locator(".event .trace:has(.js-line)").count() == 2
+    assert page.locator(".event-row[aria-current]").count() == 1
+
+    # More alarms appear at once, and are kept when the slider is let go.
+    slider = page.locator("#budget")
+    before = len(found)
+    slider.press("Home")
+    until(page, lambda: page.locator(".event-row").count() > before)
+    most = page.locator(".event-row").count()
+    assert len(bands(page, "event")) == most
+    assert f"{most} alarms here" in page.locator("output").inner_text()
+    slider.press("End")
+    until(page, lambda: page.locator(".event-row").count() < most)
+
+    # Brushing marks a known anomaly; the refit knows it.
+    page.get_by_role("button", name="Show everything").click()
+    page.get_by_text("Mark", exact=True).click()
+    share = (LEVEL.start - 2) / len(times), (LEVEL.stop + 2) / len(times)
+    until(page, lambda: pd.Timestamp(page.evaluate(f"{CHART}.layout.xaxis.range[0]")) < times[0])
+    drag(page, *share)
+    page.locator(".marks li").wait_for()
+    assert len(bands(page, "known")) == 1
+    page.get_by_role("button", name="Fit again with 1 known anomaly").click()
+    page.locator(".waiting progress").wait_for()
+    page.locator(".waiting").wait_for(state="detached")
+    until(page, lambda: "1 known" in page.locator(".head").inner_text())
+
+    for button, end in (("Events (CSV)", "events.csv"), ("Report (HTML)", "report.html")):
+        with page.expect_download() as download:
+            page.get_by_role("button", name=button).click()
+        assert download.value.suggested_filename == f"my-pump-{end}"
+        download.value.save_as(tmp_path / end)
+    assert "start_row" in (tmp_path / "events.csv").read_text()
+    assert "CAPS report" in (tmp_path / "report.html").read_text()
+
+
+def test_a_file_that_cannot_be_read_says_why(opened: Callable[..., "Page"]) -> None:
+    page = opened(quiet=False)  # chromium itself writes refused requests to the console
+    page.locator(".drop").wait_for()
+    page.set_input_files(
+        "#file", {"name": "odd.csv", "mimeType": "text/csv", "buffer": b"a,b\n1,2\nx,3\n"}
+    )
+    page.locator(".alert").wait_for()
+    assert "'x'" in page.locator(".alert").inner_text()
+    page.locator(".drop").wait_for()
+
+
+def test_a_million_rows_zoom_to_the_single_spike(
+    opened: Callable[..., "Page"], client: httpx.Client
+) -> None:
+    values = np.sin(np.arange(1_000_000) / 500)
+    values[777_777] = 9.0
+    text = "value\n" + "\n".join(f"{value:.4f}" for value in values)
+    assert client.post("/v1/series?name=long", content=text.encode()).status_code == 201
+    page = opened("#/series/long")
+    page.locator(".chart .js-line").first.wait_for()
+    drawn = page.evaluate(f"{CHART}.data[0].y")
+    assert len(drawn) < 5_000
+    assert max(value for value in drawn if value is not None) == 9.0
+    chart = page.locator(".chart")
+    page.get_by_text("Zoom", exact=True).click()
+    drag(page, 0.7770, 0.7785)
+    until(page, lambda: page.evaluate(f"{CHART}.layout.xaxis.range[0]") > 770_000)
+    until(page, lambda: page.evaluate(f"{CHART}.data[0].x.includes(777777)"))
+    chart.press("Home")
+    until(page, lambda: page.evaluate(f"{CHART}.layout.xaxis.range[0]") < 0)
+    client.delete("/v1/series/long")
+
+
+def test_a_phone_shows_one_column_and_dark_is_dark(opened: Callable[..., "Page"]) -> None:
+    page = opened(
+        "#/models/pump", viewport=PHONE, has_touch=True, is_mobile=True, color_scheme="dark"
+    )
+    page.locator(".event-row").first.click()
+    page.locator(".event .js-line").first.wait_for()
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    red, green, blue = page.evaluate(
+        "getComputedStyle(document.body).backgroundColor.match(/\\d+/g).map(Number)"
+    )
+    assert max(red, green, blue) < 60
