@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import nullcontext
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
@@ -293,6 +294,33 @@ def test_alerts_that_did_not_arrive_are_sent_by_the_next_run(
     again.run(lambda: False)
     arrived = [body["id"] for _, _, body in receiver.seen]  # type: ignore[attr-defined]
     assert arrived == [alert["id"] for alert in pending]
+
+
+def test_lines_that_a_kill_left_untold_are_told_by_the_next_run(
+    tmp_path: Path, folder: Path, spans: list
+) -> None:
+    """The process dies between the save and the third line, and again at the fifth."""
+    path, state = tmp_path / "metrics.ndjson", tmp_path / "state"
+    path.write_text(ndjson(metrics()))
+    told: list[str] = []
+
+    class Killed(BaseException):
+        pass
+
+    for most in (2, 4, 1000):
+
+        def tell(line: str, most: int = most) -> None:
+            if len(told) >= most:
+                raise Killed
+            told.append(line)
+
+        given = watcher(folder, path, state, told)
+        given.tell = tell
+        with pytest.raises(Killed) if most < 1000 else nullcontext():
+            given.run(lambda: False)
+    lines = [json.loads(line) for line in told]
+    assert closed(lines) == spans
+    assert len({line["id"] for line in lines}) == len(lines)
 
 
 def test_a_replaced_file_is_read_from_its_start(tmp_path: Path) -> None:

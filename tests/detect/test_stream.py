@@ -5,11 +5,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
 from caps import CAPS, InputError
-from caps.detect import EventRules
+from caps.detect import Detector, DetectorConfig, EventRules
+from caps.detect.few_windows import few_logits
 from caps.detect.stream import Stream
 from caps.errors import ArtifactError
+from caps.training import seeded
 from untrained_weights import FAST, noisy_wave, save_untrained_weights
 
 ROWS, TRAIN = 900, 700
@@ -231,3 +234,24 @@ def test_unusable_rows_and_models_name_the_remedy(model: CAPS) -> None:
     )
     with pytest.raises(InputError, match="causal=True"):
         both.stream()
+
+
+@pytest.mark.parametrize("view", ["window", "series", "both"])
+@pytest.mark.parametrize(("patch", "kernel"), [(4, 3), (1, 5)])
+def test_few_windows_in_numpy_have_the_logits_of_the_network(
+    view: str, patch: int, kernel: int
+) -> None:
+    config = DetectorConfig(
+        window=64, width=16, stride=16, dilations=(1, 8, 64), view=view, patch=patch, kernel=kernel
+    )
+    with seeded(0, "few"):
+        detector = Detector(config)
+        detector.train()(torch.randn(64, 64))  # statistics of their own for the norms
+    windows = np.random.default_rng(0).standard_normal((3, 64)).astype(np.float32) * 7
+    assert few_logits(detector, windows) is None  # while it learns
+    detector.eval()
+    with torch.inference_mode():
+        wanted = detector(torch.from_numpy(windows)).numpy()
+    np.testing.assert_allclose(few_logits(detector, windows), wanted, atol=1e-5)
+    attention = Detector(DetectorConfig(network="transformer", width=16, window=64, stride=16))
+    assert few_logits(attention.eval(), windows) is None

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def watch(
     model: Path,
     *,
-    input: str = "-",
+    input: Annotated[str, Parameter(allow_leading_hyphen=True)] = "-",
     follow: Annotated[bool, Parameter(negative="")] = False,
     time: str | None = None,
     id: str | None = None,

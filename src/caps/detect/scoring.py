@@ -10,6 +10,7 @@ import torch
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from caps.detect.few_windows import FEW, few_logits
 from caps.detect.networks import LARGEST, Detector
 from caps.errors import InputError
 from caps.series import Reassembly, bridge, chunked_windows, pad_short
@@ -75,8 +76,11 @@ def window_logits(detector: Detector, windows: FloatArray) -> FloatArray:
     logits = np.empty(windows.shape)
     for first in range(0, len(windows), BATCH):
         batch = np.clip(windows[first : first + BATCH], -LARGEST, LARGEST)
-        bridged = torch.from_numpy(bridge(batch).astype(np.float32))
-        logits[first : first + BATCH] = detector(bridged).numpy()
+        bridged = bridge(batch).astype(np.float32)
+        few = few_logits(detector, bridged) if len(windows) <= FEW else None
+        if few is None:
+            few = detector(torch.from_numpy(bridged)).numpy()
+        logits[first : first + BATCH] = few
     return logits
 
 

@@ -24,15 +24,18 @@ class Lines:
     """
 
     def __init__(self, path: Path | None, *, follow: bool = False) -> None:
-        self.path, self.follow = path, follow
+        # A named pipe is read like standard input: it has no places to go back to.
+        self.path = None if path is not None and path.is_fifo() else path
+        self.follow = follow
         self.offset = 0  # of the end of the last line handed out
         self.rest = b""
         self.ended = False
         self.descriptor = sys.stdin.fileno() if path is None else self._open(path)
 
     def _open(self, path: Path) -> int:
-        if path.is_dir():
-            raise InputError(f"{path} is a folder", "name a CSV or NDJSON file, or - for input")
+        if not path.exists() or path.is_dir():
+            what = "is a folder" if path.is_dir() else "does not exist"
+            raise InputError(f"{path} {what}", "name a CSV or NDJSON file, or - for input")
         return os.open(path, os.O_RDONLY)
 
     def read(self, patience: float) -> list[bytes]:

@@ -1,6 +1,12 @@
-"""The state of a watch on disk: two folders by turns, so that a kill always leaves a whole one."""
+"""The state of a watch on disk: two folders by turns, so that a kill always leaves a whole one.
 
-from collections.abc import Mapping
+A state holds what is to be told next. What was told since is noted in a journal beside it, line by
+line, so that after a kill nothing is lost and nothing is told again.
+"""
+
+import json
+import os
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +15,8 @@ from caps.detect.stream_storage import SavedStreams, save_streams
 from caps.errors import ArtifactError, InputError
 
 SLOTS = ("even", "odd")
+JOURNAL = "told"
+LARGEST = 2**20  # bytes of the journal
 
 
 class WatchState:
@@ -19,6 +27,23 @@ class WatchState:
             raise InputError(f"{folder} is a file", "name a folder with --state")
         self.folder = folder
         self.turn = 0
+        folder.mkdir(parents=True, exist_ok=True)
+        flags = os.O_CREAT | os.O_APPEND | os.O_RDWR
+        self.journal = os.open(folder / JOURNAL, flags, 0o644)
+
+    def note(self, how: str, name: str) -> None:
+        """Note that something was told; from any thread."""
+        os.write(self.journal, _entry(how, name) + b"\n")
+
+    def noted(self, how: str, names: Iterable[str]) -> set[str]:
+        """Those of the names that were told this way."""
+        entries = set((self.folder / JOURNAL).read_bytes().splitlines())
+        return {name for name in names if _entry(how, name) in entries}
+
+    def shorten(self) -> None:
+        """Forget a long journal; the last state saved must hold nothing that is yet to be told."""
+        if os.fstat(self.journal).st_size > LARGEST:
+            os.ftruncate(self.journal, 0)
 
     def save(self, streams: Mapping[str, Stream], facts: Mapping[str, Any]) -> None:
         """Write the next state beside the last one."""
@@ -46,3 +71,7 @@ class WatchState:
             return None
         self.turn, newest = max(found, key=lambda each: each[0])
         return newest
+
+
+def _entry(how: str, name: str) -> bytes:
+    return f"{how} {json.dumps(name)}".encode()  # on one line, whatever the name

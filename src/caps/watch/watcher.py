@@ -3,7 +3,7 @@
 import json
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -33,8 +33,9 @@ ADVICE = "the scores no longer look like those of calibration: fit again on rece
 class Watcher:
     """Feeds what is read to one stream for each series id and tells what happens.
 
-    A state is saved before something is told. A process killed at any moment goes on from the
-    last state and scores the rows since then again: none of them had told anything.
+    A state is saved before something is told, and holds what is to be told. A process killed at
+    any moment goes on from the last state: it tells what the journal does not note as told, and
+    scores the rows since then again, none of which had told anything.
     """
 
     def __init__(
@@ -59,7 +60,8 @@ class Watcher:
         self.incidents: dict[str, Incidents] = {}
         self.unknown = 0  # rows of series without a model
         self.saved_at = time.monotonic()
-        self.delivered = 0  # by the webhook, as of the last save
+        if webhook is not None and state is not None:
+            webhook.arrived = lambda name: state.note("sent", name)
 
     def run(self, stop: Callable[[], bool]) -> Line:
         """Watch until the input ends or `stop` says so; returns the counts."""
@@ -110,16 +112,23 @@ class Watcher:
         return lines
 
     def _tell(self, lines: list[Line]) -> None:
-        if not lines:
-            return
-        alerts = [line for line in lines if line["what"] in ("recovered", "drift")
-                  or line.get("alert")]  # fmt: skip
-        self._save(alerts)
+        if lines:
+            self._save(lines)
+            self._print(lines)
+            self._send(lines)
+
+    def _print(self, lines: list[Line]) -> None:
         for line in lines:
             self.tell(json.dumps(line, allow_nan=False))
-        for alert in alerts:
-            if self.webhook is not None:
-                self.webhook.send(alert)
+            if self.state is not None:
+                self.state.note("printed", line["id"])
+
+    def _send(self, lines: list[Line]) -> None:
+        if self.webhook is None:
+            return
+        for line in lines:
+            if line["what"] in ("recovered", "drift") or line.get("alert"):
+                self.webhook.send(line)
 
     def _stream(self, name: str) -> Stream | None:
         if name not in self.streams:
@@ -131,31 +140,31 @@ class Watcher:
         return self.streams[name]
 
     def _save_if_due(self) -> None:
-        delivered = 0 if self.webhook is None else self.webhook.delivered
-        if delivered != self.delivered or time.monotonic() - self.saved_at >= self.save_every:
+        if time.monotonic() - self.saved_at >= self.save_every:
             self._save()
 
-    def _save(self, alerts: Iterable[Line] = ()) -> None:
+    def _save(self, lines: list[Line] | None = None) -> None:
+        """Save where things stand, with the lines that are about to be told."""
         self.saved_at = time.monotonic()
         if self.state is None:
             return
-        pending: list[Any] = []
-        if self.webhook is not None:
-            self.delivered = self.webhook.delivered
-            pending = [*self.webhook.pending(), *alerts]
+        pending = [] if self.webhook is None else self.webhook.pending()
         facts = {
             "place": self.lines.place(),
             "layout": self.records.layout(),
             "incidents": {name: each.facts() for name, each in self.incidents.items()},
-            "alerts": pending,
+            "pending": pending,
+            "lines": lines or [],
             "malformed": self.records.malformed,
             "unknown": self.unknown,
         }
         self.state.save(self.streams, facts)
+        if not lines and not pending:
+            self.state.shorten()
 
     def _restore(self) -> None:
         saved = None if self.state is None else self.state.load()
-        if saved is None:
+        if self.state is None or saved is None:
             return
         facts = saved.extra
         try:
@@ -169,9 +178,11 @@ class Watcher:
             self.records.malformed, self.unknown = int(facts["malformed"]), int(facts["unknown"])
             if not self.lines.go_on(facts["place"]):
                 print("the input is another file now: read from its start", file=sys.stderr)
-            if self.webhook is not None:
-                for alert in facts["alerts"]:
-                    self.webhook.send(alert)
+            told = [*facts["pending"], *facts["lines"]]
+            names = [line["id"] for line in told]
+            printed, sent = (self.state.noted(how, names) for how in ("printed", "sent"))
+            self._print([line for line in facts["lines"] if line["id"] not in printed])
+            self._send([line for line in told if line["id"] not in sent])
         except (KeyError, TypeError, ValueError) as error:
             raise ArtifactError(
                 f"{saved.folder} is no state of a watch ({error})", "name another folder"
@@ -209,13 +220,14 @@ def _by_series(records: list[Record]) -> list[tuple[str, list[Record]]]:
 def _event(name: str, change: EventChange, incident: int, alert: bool) -> Line:
     event = change.event
     start = shown(event.start_time)
+    what = f"updated {event.end}" if change.what == "updated" else change.what
     return {
         "what": change.what,
         "series": name,
         "event": change.number,
         "incident": incident,
         "alert": alert,
-        "id": f"{name}:{start or event.start}:{change.what}",
+        "id": f"{name}:{start or event.start}:{what}",
         "start": start,
         "end": shown(event.end_time),
         "start_row": event.start,

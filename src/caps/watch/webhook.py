@@ -7,7 +7,7 @@ import time
 import urllib.error
 import urllib.request
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from caps.errors import InputError
@@ -22,8 +22,9 @@ LATER = {408, 425, 429}  # refusals that ask to come again
 class Webhook:
     """Sends alerts as JSON by POST, in order, from a thread of its own.
 
-    Every alert has an `id`, sent as `Idempotency-Key` too: if the process is killed between the
-    answer and the next save of the state, the alert is sent once more with the same id.
+    Every alert has an `id`, sent as `Idempotency-Key` too: if the process is killed right after an
+    answer, the alert is sent once more with the same id. `arrived` is called with each id that
+    need not be sent again.
     """
 
     def __init__(
@@ -34,6 +35,7 @@ class Webhook:
         self.url, self.most = url, most
         self.first_pause, self.longest_pause = first_pause, longest_pause
         self.delivered = self.refused = self.dropped = 0
+        self.arrived: Callable[[str], None] = lambda name: None
         self._waiting: deque[Alert] = deque()
         self._changed = threading.Condition()
         self._closed = False
@@ -58,7 +60,7 @@ class Webhook:
         """Wait for the queue to empty, but not for ever; what has not arrived."""
         deadline = time.monotonic() + patience
         with self._changed:
-            while self._waiting and time.monotonic() < deadline:
+            while self._waiting and not self._closed and time.monotonic() < deadline:
                 self._changed.wait(deadline - time.monotonic())
             self._closed = True
             self._changed.notify_all()
@@ -74,6 +76,8 @@ class Webhook:
                     return
                 alert = self._waiting[0]
             problem, again = self._post(alert)
+            if problem is None or not again:
+                self.arrived(str(alert["id"]))
             with self._changed:
                 if problem is not None and again:
                     print(f"webhook: {problem}, again in {pause:g} s", file=sys.stderr, flush=True)
@@ -97,7 +101,7 @@ class Webhook:
             data=json.dumps(alert, allow_nan=False).encode(),
             headers={
                 "Content-Type": "application/json",
-                "Idempotency-Key": str(alert.get("id", "")).encode("ascii", "replace").decode(),
+                "Idempotency-Key": str(alert["id"]).encode("ascii", "replace").decode(),
             },
             method="POST",
         )

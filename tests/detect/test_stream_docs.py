@@ -1,0 +1,46 @@
+"""The page on streaming: its example runs, its options and numbers are those of the code."""
+
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+from caps.cli.watch import watch
+from caps.detect.stream_arrivals import FARTHEST, Counts
+from caps.detect.stream_drift import LIMIT, SPACING
+from caps.watch.webhook import MOST
+from untrained_weights import FAST, save_untrained_weights
+
+PAGE = (Path(__file__).parents[2] / "docs" / "streaming.md").read_text(encoding="utf-8")
+
+
+def test_the_example_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    weights = save_untrained_weights(tmp_path / "weights")
+    monkeypatch.setattr("caps.detect.kinds.load_weights", lambda source: weights)
+    monkeypatch.setattr("caps.detect.estimator.DetectorConfig", lambda: FAST)
+    monkeypatch.setattr("caps.detect.fitting.REFERENCES", 32)
+    monkeypatch.chdir(tmp_path)
+    code = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    assert len(code) == 1
+    names: dict[str, object] = {}
+    exec(compile(code[0], "streaming.md", "exec"), names)
+    assert len(capsys.readouterr().out.splitlines()) == 3
+    assert (tmp_path / "state" / "manifest.json").is_file()
+    assert names["stream"].counts.rows == 53  # type: ignore[attr-defined]
+
+
+def test_options_counts_and_numbers_are_those_of_the_code() -> None:
+    options = {name.replace("_", "-") for name in inspect.signature(watch).parameters}
+    shown = set(re.findall(r"--([a-z-]+)", PAGE.split("## `caps watch`")[1]))
+    assert shown - {"causal", "out", "long"} <= options
+    for name in set(Counts().to_dict()) - {"rows"}:
+        assert f"`{name}`" in PAGE
+    assert f"more than {FARTHEST:,} steps ahead" in PAGE
+    assert f"at least {LIMIT:,} looks ({LIMIT * SPACING:,} rows)" in PAGE
+    assert f"One p-value in {SPACING} rows" in PAGE
+    assert f"{MOST:,} wait at most" in PAGE
+    recovery = inspect.signature(watch).parameters["recovery"].default
+    assert f"`--recovery` rows ({recovery})" in PAGE
