@@ -1,10 +1,12 @@
 """TSB-AD data as users download it, and everything that can be wrong with it."""
 
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
+from small_series import WriteSeries
 
 from caps.bench.datasets import SeriesFile, find_series, load_series
 from caps.bench.selection import listed_names, select, set_names
@@ -19,7 +21,9 @@ def zipped(folder: Path, path: Path, top: str = "") -> Path:
 
 
 @pytest.mark.parametrize("top", ["", "TSB-AD-U/"])
-def test_zips_and_folders_give_the_same_series(data, write_series, tmp_path, top):
+def test_zips_and_folders_give_the_same_series(
+    data: Path, write_series: WriteSeries, tmp_path: Path, top: str
+) -> None:
     for number in (2, 1):
         write_series("NAB", number)
     (data / "MANIFEST.csv").write_text("name\n")
@@ -43,23 +47,25 @@ def test_zips_and_folders_give_the_same_series(data, write_series, tmp_path, top
         ("140_CATSv2_id_2_Sensor_tr_13336_1st_49094.csv", "CATSv2", 13336),
     ],
 )
-def test_file_names_tell_dataset_and_training_rows(name, dataset, train):
+def test_file_names_tell_dataset_and_training_rows(name: str, dataset: str, train: int) -> None:
     file = SeriesFile.named(name, "somewhere")
     assert file is not None
     assert (file.dataset, file.train) == (dataset, train)
 
 
 @pytest.mark.parametrize("name", ["MANIFEST.csv", "._001_NAB_id_1_tr_5_1st_6.csv", "TSB-AD-U.csv"])
-def test_other_files_are_no_series(name):
+def test_other_files_are_no_series(name: str) -> None:
     assert SeriesFile.named(name, "somewhere") is None
 
 
-def test_a_series_given_twice_counts_once(data, write_series, tmp_path):
+def test_a_series_given_twice_counts_once(
+    data: Path, write_series: WriteSeries, tmp_path: Path
+) -> None:
     write_series()
     assert len(find_series([data, zipped(data, tmp_path / "again.zip")])) == 1
 
 
-def test_several_channels_are_read_in_order(data, write_series):
+def test_several_channels_are_read_in_order(data: Path, write_series: WriteSeries) -> None:
     write_series("MSL", 3, channels=4)
     series = load_series(find_series([data])[0])
     assert series.values.shape == (600, 4)
@@ -69,7 +75,7 @@ def spoil(path: Path, old: str, new: str) -> None:
     path.write_text(path.read_text().replace(old, new, 1))
 
 
-def test_missing_values_are_interpolated_and_counted(data, write_series):
+def test_missing_values_are_interpolated_and_counted(data: Path, write_series: WriteSeries) -> None:
     path = data / write_series()
     lines = path.read_text().splitlines()
     lines[2:5] = ["1.0,0", ",0", "inf,0"]
@@ -88,39 +94,45 @@ def test_missing_values_are_interpolated_and_counted(data, write_series):
         (",0\n", ",\n", "mark every row 0 or 1"),
     ],
 )
-def test_a_spoiled_file_is_an_error_with_a_remedy(data, write_series, old, new, remedy):
+def test_a_spoiled_file_is_an_error_with_a_remedy(
+    data: Path, write_series: WriteSeries, old: str, new: str, remedy: str
+) -> None:
     spoil(data / write_series(), old, new)
     with pytest.raises(InputError, match=remedy):
         load_series(find_series([data])[0])
 
 
-def test_a_channel_without_numbers_is_an_error(data):
+def test_a_channel_without_numbers_is_an_error(data: Path) -> None:
     rows = "\n".join(["broken,0"] * 20)
     (data / "001_NAB_id_1_Web_tr_10_1st_15.csv").write_text(f"Data,Label\n{rows}\n")
     with pytest.raises(InputError, match="no number in column 'Data'"):
         load_series(find_series([data])[0])
 
 
-def test_a_training_part_as_long_as_the_series_is_an_error(data, write_series):
+def test_a_training_part_as_long_as_the_series_is_an_error(
+    data: Path, write_series: WriteSeries
+) -> None:
     write_series(rows=300, train=300, anomaly=None)
     with pytest.raises(InputError, match="names 300 training rows"):
         load_series(find_series([data])[0])
 
 
-def test_an_empty_file_is_an_error(data):
+def test_an_empty_file_is_an_error(data: Path) -> None:
     (data / "001_NAB_id_1_Web_tr_10_1st_15.csv").write_text("")
     with pytest.raises(InputError, match="no CSV file"):
         load_series(find_series([data])[0])
 
 
-def test_a_file_that_is_no_zip_is_an_error(tmp_path):
+def test_a_file_that_is_no_zip_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "TSB-AD-U.zip"
     path.write_bytes(b"<html>not found</html>")
     with pytest.raises(InputError, match="download it again"):
         find_series([path])
 
 
-def test_a_damaged_member_costs_only_itself(data, write_series, tmp_path):
+def test_a_damaged_member_costs_only_itself(
+    data: Path, write_series: WriteSeries, tmp_path: Path
+) -> None:
     names = [write_series("NAB", number) for number in (1, 2)]
     archive = zipped(data, tmp_path / "half.zip")
     content = bytearray(archive.read_bytes())
@@ -133,12 +145,12 @@ def test_a_damaged_member_costs_only_itself(data, write_series, tmp_path):
 
 
 @pytest.mark.parametrize("make", [lambda path: path, lambda path: path.mkdir() or path])
-def test_data_that_is_not_there_is_an_error(tmp_path, make):
+def test_data_that_is_not_there_is_an_error(tmp_path: Path, make: Callable[[Path], Path]) -> None:
     with pytest.raises(InputError):
         find_series([make(tmp_path / "nowhere")])
 
 
-def test_sets_are_lists_of_file_names_over_several_datasets():
+def test_sets_are_lists_of_file_names_over_several_datasets() -> None:
     mini, dev = set_names("dev-mini"), set_names("dev")
     assert mini is not None
     assert dev is not None
@@ -149,7 +161,9 @@ def test_sets_are_lists_of_file_names_over_several_datasets():
     assert set_names("full") is None
 
 
-def test_selection_takes_names_datasets_and_at_most_so_many_of_each(data, write_series, tmp_path):
+def test_selection_takes_names_datasets_and_at_most_so_many_of_each(
+    data: Path, write_series: WriteSeries, tmp_path: Path
+) -> None:
     names = [write_series(each, number) for number, each in enumerate(["NAB", "UCR"] * 3)]
     found = find_series([data])
     (tmp_path / "list.txt").write_text(f"file_name\n# two\n{names[3]}\n{names[0]}\n")
@@ -160,7 +174,7 @@ def test_selection_takes_names_datasets_and_at_most_so_many_of_each(data, write_
     assert [file.dataset for file in limited] == ["NAB", "UCR"] * 2
 
 
-def test_a_selection_that_the_data_lacks_is_an_error(data, write_series):
+def test_a_selection_that_the_data_lacks_is_an_error(data: Path, write_series: WriteSeries) -> None:
     write_series()
     found = find_series([data])
     with pytest.raises(InputError, match="1 of 1 series are not in the data"):

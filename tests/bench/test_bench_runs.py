@@ -1,7 +1,6 @@
 """Runs: every cell once, whatever the methods do and however often the run is stopped."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -11,8 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from odd_methods import ODD, make
+from small_series import WriteSeries
 
-from caps.bench.cells import read_cell, read_cells
+from caps.bench.cells import FloatArray, Record, read_cell, read_cells
 from caps.bench.datasets import find_series, load_series
 from caps.bench.execution import known_stretches, run_cell
 from caps.bench.runner import planned, run
@@ -34,12 +34,14 @@ def alive(pattern: str) -> list[int]:
     return found
 
 
-def one_cell(data, method, seed=0):
-    (task,) = planned(find_series([data])[:1], [method], [seed], make)
+def one_cell(data: Path, method: str) -> tuple[Record, FloatArray | None]:
+    (task,) = planned(find_series([data])[:1], [method], [0], make)
     return run_cell(task.cell, task.file, make)
 
 
-def test_a_cell_holds_the_metrics_of_the_test_part_and_of_the_whole_series(data, write_series):
+def test_a_cell_holds_the_metrics_of_the_test_part_and_of_the_whole_series(
+    data: Path, write_series: WriteSeries
+) -> None:
     write_series()
     record, scores = one_cell(data, "level")
     series = load_series(find_series([data])[0])
@@ -54,7 +56,9 @@ def test_a_cell_holds_the_metrics_of_the_test_part_and_of_the_whole_series(data,
     assert (record["status"], record["rows"], record["train_rows"]) == ("done", 600, 300)
 
 
-def test_a_series_without_test_anomalies_is_undefined_there_and_no_zero(data, write_series):
+def test_a_series_without_test_anomalies_is_undefined_there_and_no_zero(
+    data: Path, write_series: WriteSeries
+) -> None:
     write_series(anomaly=(50, 60))
     record, _ = one_cell(data, "level")
     assert record["status"] == "done"
@@ -62,7 +66,7 @@ def test_a_series_without_test_anomalies_is_undefined_there_and_no_zero(data, wr
     assert record["whole"]["vus_pr"] > 0
 
 
-def test_a_part_shorter_than_the_window_is_undefined(data, write_series):
+def test_a_part_shorter_than_the_window_is_undefined(data: Path, write_series: WriteSeries) -> None:
     write_series(rows=330, anomaly=(310, 315))
     path = next(data.glob("*.csv"))
     values = np.random.default_rng(0).random(330).cumsum()  # no period: a window of 125
@@ -74,14 +78,16 @@ def test_a_part_shorter_than_the_window_is_undefined(data, write_series):
     assert record["whole"]["vus_pr"] > 0
 
 
-def test_all_ones_are_scored_as_the_prediction_of_every_row(data, write_series):
+def test_all_ones_are_scored_as_the_prediction_of_every_row(
+    data: Path, write_series: WriteSeries
+) -> None:
     write_series()
     record, _ = one_cell(data, "ones")
     assert record["test"]["standard_f1"] == pytest.approx(2 * 20 / 320)
     assert record["test"]["affiliation_f"] > 0.5
 
 
-def test_a_bad_file_is_a_failed_row_with_the_reason(data, write_series):
+def test_a_bad_file_is_a_failed_row_with_the_reason(data: Path, write_series: WriteSeries) -> None:
     path = data / write_series()
     path.write_text(path.read_text().replace("Label", "Truth"))
     record, scores = one_cell(data, "level")
@@ -92,14 +98,18 @@ def test_a_bad_file_is_a_failed_row_with_the_reason(data, write_series):
     assert "test" not in record
 
 
-def test_methods_that_learn_from_labels_get_those_of_the_training_part_only(data, write_series):
+def test_methods_that_learn_from_labels_get_those_of_the_training_part_only(
+    data: Path, write_series: WriteSeries
+) -> None:
     write_series(anomaly=(290, 310))
     _, scores = one_cell(data, "labelled")
     assert scores is not None
     assert set(scores) == {10.0}
 
 
-def test_diagnosis_is_told_a_tenth_of_the_anomalous_windows(data, write_series):
+def test_diagnosis_is_told_a_tenth_of_the_anomalous_windows(
+    data: Path, write_series: WriteSeries
+) -> None:
     write_series(rows=8000, anomaly=(1000, 7500))
     series = load_series(find_series([data])[0])
     known = known_stretches(series, seed=3)
@@ -113,7 +123,9 @@ def test_diagnosis_is_told_a_tenth_of_the_anomalous_windows(data, write_series):
     assert 0.05 < told.sum() / series.labels.sum() < 0.15
 
 
-def test_every_failure_costs_only_its_own_cell(data, write_series, tmp_path):
+def test_every_failure_costs_only_its_own_cell(
+    data: Path, write_series: WriteSeries, tmp_path: Path
+) -> None:
     write_series()
     methods = ["level", *ODD, "random"]
     began = time.monotonic()
@@ -141,7 +153,9 @@ def test_every_failure_costs_only_its_own_cell(data, write_series, tmp_path):
     assert not alive("sleep\x00600")
 
 
-def test_a_second_run_computes_only_what_is_missing(data, write_series, tmp_path):
+def test_a_second_run_computes_only_what_is_missing(
+    data: Path, write_series: WriteSeries, tmp_path: Path
+) -> None:
     for number in (1, 2, 3):
         write_series("NAB", number)
     out, files = tmp_path / "out", find_series([data])
@@ -180,8 +194,12 @@ if __name__ == "__main__":
 
 @pytest.mark.parametrize("stop", [signal.SIGKILL, signal.SIGINT])
 def test_a_run_that_is_stopped_half_way_leaves_no_process_and_is_finished_later(
-    data, write_series, tmp_path, stop
-):
+    data: Path,
+    write_series: WriteSeries,
+    tmp_path: Path,
+    stop: signal.Signals,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     for number in range(6):
         write_series("NAB", number)
     out, script = tmp_path / "out", tmp_path / "stopped_run.py"
@@ -201,13 +219,15 @@ def test_a_run_that_is_stopped_half_way_leaves_no_process_and_is_finished_later(
 
     import slow_methods
 
-    os.environ["CAPS_TEST_PAUSE"] = "0"
+    monkeypatch.setenv("CAPS_TEST_PAUSE", "0")
     state = run(find_series([data]), ["slow"], out, make=slow_methods.make)
     assert (state.skipped, state.done) == (len(finished), 6 - len(finished))
     assert finished == {path: path.stat().st_mtime_ns for path in finished}
 
 
-def test_unknown_methods_and_empty_runs_are_errors_before_any_work(data, write_series, tmp_path):
+def test_unknown_methods_and_empty_runs_are_errors_before_any_work(
+    data: Path, write_series: WriteSeries, tmp_path: Path
+) -> None:
     write_series()
     files = find_series([data])
     with pytest.raises(InputError, match="there is no method 'lofty'"):

@@ -3,19 +3,23 @@
 import time
 import traceback
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from caps.baselines import LabelledMethod, Method
 from caps.bench.cells import Cell, Record, done_record, failed_record
 from caps.bench.datasets import LabelledSeries, SeriesFile, load_series
 from caps.bench.memory import PeakMemory
-from caps.bench.methods import KnowingMethod, MakeMethod, Span
+from caps.bench.settings import MakeMethod
 from caps.errors import InputError
 from caps.metrics import acf_window, evaluate, floors
 
+if TYPE_CHECKING:
+    from caps.baselines import Method
+
 FloatArray = NDArray[np.float64]
+Span = tuple[int, int]
 
 KNOWN_SHARE = 0.1  # of the anomalous windows of the test part, for Diagnosis (appendix C)
 KNOWN_WINDOW = 256  # the paper's windows, here side by side
@@ -64,12 +68,12 @@ def run_cell(cell: Cell, file: SeriesFile, make: MakeMethod) -> tuple[Record, Fl
     return done_record(cell, facts), scores
 
 
-def fit(method: Method, series: LabelledSeries, seed: int) -> None:
+def fit(method: "Method", series: LabelledSeries, seed: int) -> None:
     """Fit with the labels that the paper's setting gives this method: mostly none."""
     train = series.values[: series.train]
-    if isinstance(method, KnowingMethod):
+    if hasattr(method, "fit_known"):
         method.fit_known(series.values, series.train, known_stretches(series, seed))
-    elif isinstance(method, LabelledMethod):
+    elif hasattr(method, "fit_labelled"):
         method.fit_labelled(train, series.labels[: series.train].astype(np.bool_))
     else:
         method.fit(train)

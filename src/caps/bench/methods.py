@@ -41,7 +41,7 @@ class CapsMethod:
         """One score a row."""
         return self.model.decision_function(series)
 
-    def config(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, Any]:
         """What decides the scores, apart from the seed."""
         from caps.realize.pretrained import SHIPPED
 

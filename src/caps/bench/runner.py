@@ -10,7 +10,7 @@ from typing import Literal, Protocol
 
 from caps.bench.cells import Cell, Record, read_cell
 from caps.bench.datasets import SeriesFile
-from caps.bench.methods import MakeMethod, config_hash, make_method
+from caps.bench.settings import MakeMethod, config_hash
 from caps.bench.workers import Task, Work, run_in_children
 from caps.errors import InputError
 
@@ -61,13 +61,18 @@ def run(
     save_scores: bool = False,
     retry_failed: bool = False,
     engine: Engine = "local",
-    make: MakeMethod = make_method,
+    make: MakeMethod | None = None,
     progress: RunProgress | None = None,
 ) -> Run:
     """Compute the cells that `out` lacks; safe to stop at any time and to call again.
 
-    `make` must be a function that child processes can import: at the top of a module.
+    `make` gives a method by name and seed, from the table of `caps.bench.methods` if left out. It
+    must be a function that child processes can import: at the top of a module.
     """
+    if make is None:
+        from caps.bench.methods import make_method
+
+        make = make_method
     _check(files, methods, seeds, jobs, minutes)
     tasks = planned(files, methods, seeds, make)
     todo = [task for task in tasks if _is_open(task.cell, out, save_scores, retry_failed)]

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from caps.bench.cells import Cell, Record
     from caps.bench.datasets import SeriesFile
-    from caps.bench.methods import MakeMethod
+    from caps.bench.settings import MakeMethod
 
 ONE_THREAD = {
     name: "1"
@@ -87,7 +87,7 @@ class Child:
     def last_words(self) -> None:
         """Have a hanging child write where it hangs, then end it."""
         with suppress(ProcessLookupError):
-            os.kill(self.process.pid or 0, signal.SIGABRT)
+            os.kill(self.process.pid or 0, signal.SIGUSR1)
         self.process.join(LAST_WORDS)
         self.stop()
 
@@ -198,6 +198,7 @@ def _child(connection: Connection, work: Work, output: Path, parent: int) -> Non
     os.dup2(capture, 1)
     os.dup2(capture, 2)
     faulthandler.enable()
+    faulthandler.register(signal.SIGUSR1)
     from caps.bench.cells import Cell, write_cell
     from caps.bench.datasets import SeriesFile
     from caps.bench.execution import run_cell
@@ -226,5 +227,8 @@ def _end_with(parent: int) -> None:
 
 def _tail(output: Path) -> str:
     with output.open("rb") as stream:
-        stream.seek(max(0, output.stat().st_size - KEPT_OUTPUT))
-        return stream.read().decode(errors="replace")
+        stream.seek(max(0, output.stat().st_size - 4 * KEPT_OUTPUT))
+        lines = stream.read().decode(errors="replace").splitlines()
+    # A crash ends with a list of every module there is, which tells nothing.
+    told = [line for line in lines if not line.startswith("Extension modules:")]
+    return "\n".join(told)[-KEPT_OUTPUT:]
