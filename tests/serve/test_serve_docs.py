@@ -1,0 +1,57 @@
+"""What the page on the service says is so."""
+
+import inspect
+import re
+from pathlib import Path
+
+import httpx
+import pytest
+from running_service import LEVEL, broken_table
+
+from caps.cli.serve import TOKEN, serve
+from caps.serve import Settings
+from caps.serve.schemas import MOST_ROWS
+
+PAGE = (Path(__file__).parents[2] / "docs" / "serve.md").read_text(encoding="utf-8")
+
+
+def test_the_example_runs(
+    address: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    broken_table().drop(columns="heat").to_csv("metrics.csv", index=False)
+    (code,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    exec(compile(code.replace("http://127.0.0.1:8100", address), "serve.md", "exec"), {})
+    shown = capsys.readouterr().out
+    assert str(broken_table()["time"][LEVEL.start])[:10] in shown
+    assert "anomaly" in shown
+    with httpx.Client(base_url=address) as client:
+        client.delete("/v1/models/metrics")
+        client.delete("/v1/series/metrics")
+
+
+def test_every_request_shown_is_in_the_description(client: httpx.Client) -> None:
+    paths = set(client.get("/openapi.json").json()["paths"])
+    table = re.findall(r"^\| (.*?) \|", PAGE, re.MULTILINE)
+    shown = {place for row in table for place in re.findall(r"(/[a-z][\w/{}]*)", row)}
+    assert {"/v1/models/{name}", "/v1/models/{name}/score", "/metrics"} <= shown
+    stems = {re.sub(r"\{\w+\}", "{}", path) for path in paths}
+    assert {re.sub(r"\{\w+\}", "{}", path) for path in shown} <= stems
+
+
+def test_the_limits_are_those_of_the_code() -> None:
+    limits = Settings(Path("models"))
+    assert f"{limits.upload_bytes // 10**6} MB, {limits.body_bytes // 10**6} MB" in PAGE
+    assert f"{limits.rows:,} and {limits.columns:,}" in PAGE
+    assert f"| {limits.waiting_fits}, {limits.fits} (`--fits`)" in PAGE
+    assert f"| {limits.waiting_scores}, {limits.scorers} |" in PAGE
+    assert f"{limits.answer_seconds:g} s, {limits.view_seconds:g} s, 1 h" in PAGE
+    assert limits.fit_seconds == 3600
+    assert f"{limits.stored} each" in PAGE
+    assert f"up to {MOST_ROWS:,} rows" in PAGE
+    assert TOKEN in PAGE
+    options = {f"--{name.replace('_', '-')}" for name in inspect.signature(serve).parameters}
+    assert set(re.findall(r"--[a-z-]+", PAGE)) <= options | {"--hex"}
