@@ -6,13 +6,15 @@ READY := $(VENV)/.ready
 PARITY_VENV := .venv-parity
 PARITY_READY := $(PARITY_VENV)/.ready
 GOLDEN := tests/metrics/golden/tsb_ad.json
+PEERS_VENV := .venv-peers
+PEERS_READY := $(PEERS_VENV)/.ready
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 export OMP_WAIT_POLICY ?= passive
 export GOMP_SPINCOUNT ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check perf parity clean
+.PHONY: help setup demo test check perf parity peers clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
@@ -42,6 +44,8 @@ parity: $(READY) $(PARITY_READY) ## compare the metrics with TSB-AD 1.5, refresh
 	PYTHONPATH=tests $(BIN)/python tools/parity/compare.py $(GOLDEN)
 	OMP_NUM_THREADS=1 $(BIN)/python tools/parity/adapter.py $(PARITY_VENV)/lib/python3*/site-packages
 
+peers: $(PEERS_READY) ## create .venv-peers, in which TSB-AD's deep methods run for caps bench
+
 perf: $(READY) $(PARITY_READY) ## time the metrics against TSB-AD 1.5 and detection, write docs/performance.md (SERIES=files)
 	PYTHONPATH=tools OMP_NUM_THREADS=1 $(BIN)/python tools/perf/metrics.py $(PARITY_VENV)/bin/python docs/performance.md
 	PYTHONPATH=tools $(BIN)/python tools/perf/detect.py docs/performance.md $(SERIES)
@@ -52,6 +56,14 @@ $(PARITY_READY): constraints.txt
 	$(PARITY_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt \
 		'numpy<2' scikit-learn scipy statsmodels
 	$(PARITY_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps TSB-AD==1.5
+	@touch $@
+
+# The six models of caps.baselines.peers need these packages and nothing else of TSB-AD's list.
+$(PEERS_READY): constraints.txt
+	test -x $(PEERS_VENV)/bin/python || $(PYTHON) -m venv $(PEERS_VENV)
+	$(PEERS_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt \
+		'numpy<2' scikit-learn scipy statsmodels torch torchinfo tqdm einops
+	$(PEERS_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps TSB-AD==1.5
 	@touch $@
 
 clean: ## remove the virtual environments and every cache

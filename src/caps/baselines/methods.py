@@ -9,9 +9,12 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from caps.baselines.floors import Flat, Random
+from caps.baselines.labelled import TcnInjection, TcnSupervised
+from caps.baselines.matrix_profile import MatrixProfile
+from caps.baselines.peers import CONFIGURATIONS, Configuration, Peer
 from caps.baselines.points import Centres, Density, Distance, Isolation, Projection
-from caps.baselines.profile import MatrixProfile
 from caps.baselines.protocol import Method
+from caps.baselines.regression import TcnAutoencoder, TcnForecast
 from caps.baselines.subsequences import Plan, Subsequences
 
 Factory = Callable[[int], Method]
@@ -44,11 +47,22 @@ def _on_whole(plan: Plan, multivariate: Plan | None = None) -> Factory:
     return lambda seed: Subsequences(plan, seed=seed, whole=True, multivariate=multivariate)
 
 
+def _peer(configuration: Configuration) -> Factory:
+    return lambda seed: Peer(configuration, seed)
+
+
 METHODS: Mapping[str, Factory] = MappingProxyType(
     {
         "random": Random,
         "constant": lambda seed: Flat(0.0),
         "ones": lambda seed: Flat(1.0),
+        "tcn-ae": TcnAutoencoder,
+        "tcn-forecast": TcnForecast,
+        "tcn-injection": TcnInjection,
+        "tcn-supervised": TcnSupervised,
+        "tcn-supervised-weighted": lambda seed: TcnSupervised(seed, "weighted"),
+        "tcn-supervised-balanced": lambda seed: TcnSupervised(seed, "balanced"),
+        "tcn-supervised-focal": lambda seed: TcnSupervised(seed, "focal"),
         "lof": _on_training(LOF, LOF_SCALED),
         "iforest": _on_training(IFOREST),
         "sub-pca": _on_training(SUB_PCA),
@@ -63,5 +77,6 @@ METHODS: Mapping[str, Factory] = MappingProxyType(
         "sub-knn-tsb": _on_whole(SUB_KNN, KNN_MANY),
         "sub-lof-tsb": _on_whole(SUB_LOF),
         "matrix-profile-tsb": lambda seed: MatrixProfile(whole=True),
+        **{name: _peer(configuration) for name, configuration in CONFIGURATIONS.items()},
     }
 )

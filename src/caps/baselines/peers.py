@@ -1,0 +1,175 @@
+"""Deep methods of others, run by TSB-AD 1.5's own code in a Python of its own.
+
+TSB-AD needs numpy<2, so its models run in another virtual environment (`make peers`) as a child
+process: arrays go there and come back as `.npy` files, its output is kept for the error message.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+
+from caps.baselines.protocol import FloatArray, bridged, checked, not_fitted
+from caps.errors import CapsError, InputError
+
+PYTHON_VARIABLE = "CAPS_PEERS_PYTHON"
+LIMIT = 3600.0  # seconds of one fit with its scores
+TAIL = 1500  # characters of output shown of a peer that failed
+
+Settings = Mapping[str, float | int]
+
+
+class PeerError(CapsError):
+    """A peer crashed, ran past its time limit or gave no usable scores."""
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """The name of a model in TSB-AD and its arguments there."""
+
+    model: str
+    univariate: Settings
+    multivariate: Settings
+
+    def of(self, channels: int) -> Settings:
+        """The arguments for so many channels."""
+        return self.univariate if channels == 1 else self.multivariate
+
+
+class Peer:
+    """One model of TSB-AD; `score` starts the child, which learns and scores in one go."""
+
+    def __init__(
+        self,
+        configuration: Configuration,
+        seed: int,
+        *,
+        python: Path | None = None,
+        limit: float = LIMIT,
+    ) -> None:
+        self.configuration, self.seed = configuration, seed
+        self.python, self.limit = python, limit
+        self.train: FloatArray | None = None
+
+    def fit(self, train: FloatArray) -> Self:
+        """Keep the training part and make sure that there is a Python to run the model."""
+        self.python = self.python or peers_python()
+        self.train = bridged(checked(train))
+        return self
+
+    def score(self, series: FloatArray) -> FloatArray:
+        """Train the model on the training part and score every row."""
+        if self.train is None or self.python is None:
+            raise not_fitted()
+        series = bridged(checked(series, self.train.shape[1]))
+        with tempfile.TemporaryDirectory(prefix="caps-peer-") as name:
+            folder = Path(name)
+            np.save(folder / "train.npy", self.train)
+            np.save(folder / "series.npy", series)
+            order = {
+                "model": self.configuration.model,
+                "settings": dict(self.configuration.of(series.shape[1])),
+                "seed": self.seed,
+            }
+            (folder / "order.json").write_text(json.dumps(order), encoding="utf-8")
+            output = self._run(self.python, folder)
+            return self._scores(folder / "scores.npy", len(series), output)
+
+    def _run(self, python: Path, folder: Path) -> str:
+        """Run the child in the folder and return what it printed.
+
+        Isolated (`-I`), so that it finds no module of CAPS where it looks for one of its own.
+        """
+        script = resources.files("caps.baselines").joinpath("peer_script.py")
+        with resources.as_file(script) as path, (folder / "output.txt").open("wb") as sink:
+            try:
+                done = subprocess.run(
+                    [str(python), "-I", "-u", str(path), str(folder)],
+                    stdin=subprocess.DEVNULL,
+                    stdout=sink,
+                    stderr=subprocess.STDOUT,
+                    cwd=folder,
+                    timeout=self.limit,
+                    check=False,
+                )
+                status = done.returncode
+            except subprocess.TimeoutExpired:
+                raise PeerError(
+                    f"{self.configuration.model} took more than {self.limit:g} s",
+                    "give it a longer limit or a shorter series",
+                ) from None
+            except OSError as error:
+                raise InputError(
+                    f"{python} cannot be started ({error})", "run `make peers`"
+                ) from error
+        output = (folder / "output.txt").read_text(encoding="utf-8", errors="replace")
+        if status != 0:
+            raise self._failed(f"ended with status {status}", output)
+        return output
+
+    def _scores(self, path: Path, rows: int, output: str) -> FloatArray:
+        try:
+            scores = np.load(path, allow_pickle=False)
+        except (OSError, ValueError):
+            raise self._failed("wrote no scores", output) from None
+        if scores.shape != (rows,) or scores.dtype.kind != "f":
+            raise self._failed(
+                f"gave {scores.dtype} scores of shape {scores.shape} for {rows} rows", output
+            )
+        if not np.isfinite(scores).all():
+            raise self._failed("gave scores that are not finite", output)
+        return np.asarray(scores, dtype=np.float64)
+
+    def _failed(self, how: str, output: str) -> PeerError:
+        shown = output.strip()[-TAIL:]
+        return PeerError(
+            f"{self.configuration.model} {how}",
+            f"see what it printed last, and whether the series is longer than its window\n{shown}",
+        )
+
+
+def peers_python() -> Path:
+    """The Python with TSB-AD: of the variable CAPS_PEERS_PYTHON, or in ./.venv-peers."""
+    named = os.environ.get(PYTHON_VARIABLE)
+    place = "Scripts/python.exe" if sys.platform == "win32" else "bin/python"
+    python = Path(named) if named else Path(".venv-peers") / place
+    if not python.is_file():
+        raise InputError(
+            f"the deep peers need a Python of their own, and there is none at {python}",
+            f"run `make peers`, or set {PYTHON_VARIABLE} to a Python with TSB-AD 1.5",
+        )
+    return python.absolute()  # not resolved: a virtual environment's Python is a link
+
+
+def _both(model: str, **settings: float | int) -> Configuration:
+    """The same arguments for one and for many channels."""
+    return Configuration(model, settings, settings)
+
+
+# The windows the paper names; what it does not name is TSB-AD's.
+PAPER: Mapping[str, Configuration] = {
+    "omnianomaly": _both("OmniAnomaly", win_size=100, lr=0.002),
+    "usad": _both("USAD", win_size=100, lr=1e-3),
+    "tranad": Configuration("TranAD", {"win_size": 10, "lr": 1e-4}, {"win_size": 10, "lr": 1e-3}),
+    "anomaly-transformer": _both("AnomalyTransformer", win_size=50, lr=1e-3),
+    "timesnet": Configuration(
+        "TimesNet", {"win_size": 32, "lr": 1e-4}, {"win_size": 96, "lr": 1e-4}
+    ),
+    "fits": Configuration("FITS", {"win_size": 100, "lr": 1e-4}, {"win_size": 100, "lr": 1e-3}),
+}
+# TSB-AD's tuned settings; only those of OmniAnomaly differ from the paper's.
+TSB: Mapping[str, Configuration] = {
+    **{f"{name}-tsb": configuration for name, configuration in PAPER.items()},
+    "omnianomaly-tsb": Configuration(
+        "OmniAnomaly", {"win_size": 5, "lr": 0.002}, {"win_size": 100, "lr": 0.002}
+    ),
+}
+CONFIGURATIONS: Mapping[str, Configuration] = {**PAPER, **TSB}
