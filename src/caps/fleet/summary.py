@@ -69,7 +69,7 @@ def lead(result: "FleetResult") -> str:
     expected = sum(each.get("expected_events") or 0.0 for each in done)
     text = (
         f"{events} {_plural('event', events)} in {stirred} of {len(done)} series; "
-        f"about {expected:.2g} would be false alarms if all rows were normal"
+        f"about {_figure(expected)} would be false alarms if all rows were normal"
     )
     return text + (f". {failed} series failed." if failed else ".")
 
@@ -121,13 +121,17 @@ def _opacity(p_value: float) -> float:
     return round(0.3 + 0.7 * float(np.clip((rarity - FAINT) / (STRONG - FAINT), 0, 1)), 2)
 
 
+def _figure(value: float) -> str:
+    return f"{value:,.0f}" if value >= 10 else f"{value:.2g}"
+
+
 def _plural(word: str, count: int) -> str:
     return word if count == 1 else f"{word}s"
 
 
 @cache
 def _environment() -> Environment:
-    return Environment(
+    environment = Environment(
         # The page wears the style of the report.
         loader=ChoiceLoader([PackageLoader("caps.fleet"), PackageLoader("caps.report")]),
         autoescape=True,
@@ -135,3 +139,5 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["figure"] = _figure
+    return environment
