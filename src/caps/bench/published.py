@@ -14,13 +14,13 @@ PAPER_SAYS = "paper: its own figures, own data selection"
 # Our names of the methods that the paper has in its tables.
 PAPER_NAMES = {
     "caps": "CAPS",
+    "caps-paper": "CAPS",
     "caps-diagnosis": "CAPS(Diagnosis)",
     "lof": "LOF",
     "iforest": "IForest",
     "omnianomaly": "OmniAnomaly",
     "tranad": "TranAD",
     "usad": "USAD",
-    "anomalytransformer": "AnomTrans.",
     "anomaly-transformer": "AnomTrans.",
     "timesnet": "TimesNet",
     "fits": "FITS",
@@ -29,17 +29,10 @@ PAPER_NAMES = {
     "tcn-supervised": "TCN-Supervised",
     "tcn-forecast": "TCN-Forecast",
 }
-PAPER_NAMES_MULTIVARIATE = {**PAPER_NAMES, "caps": "CAPS (Max)"}
-# Our names of methods as TSB-AD runs them, with its names.
-TSB_AD_NAMES = {
-    "lof-tsb": "LOF",
-    "iforest-tsb": "IForest",
-    "sub-pca-tsb": "Sub-PCA",
-    "sub-knn-tsb": "Sub-KNN",
-    "sub-lof-tsb": "Sub-LOF",
-    "kmeansad-tsb": "KMeansAD",
-    "matrix-profile-tsb": "MatrixProfile",
-}
+PAPER_NAMES_MULTIVARIATE = {**PAPER_NAMES, "caps": "CAPS (Max)", "caps-paper": "CAPS (Max)"}
+AS_TSB_AD = "-tsb"  # end of the names of methods that are run as TSB-AD runs them
+# What TSB-AD calls them for several channels, where that differs.
+SEVERAL_CHANNELS = {"sub-pca-tsb": "pca", "sub-knn-tsb": "knn"}
 
 
 def paper_figures(kind: Kind) -> pd.DataFrame:
@@ -73,18 +66,18 @@ def read_series_figures(path: Path) -> pd.DataFrame:
     return table.drop_duplicates("file").set_index("file")
 
 
-def series_column(method: str, columns: "pd.Index[str]") -> str | None:
-    """The column with TSB-AD's figures of a method of ours.
+def series_figures(method: str, figures: pd.DataFrame) -> "pd.Series[float] | None":
+    """TSB-AD's figures of a method of ours that is run as TSB-AD does; None if it has none."""
+    if not method.endswith(AS_TSB_AD):
+        return None
+    names = {_plain(str(column)): column for column in figures.columns}
+    wanted = (_plain(method.removesuffix(AS_TSB_AD)), SEVERAL_CHANNELS.get(method, ""))
+    columns = [names[name] for name in wanted if name in names]
+    return figures[columns].bfill(axis=1).iloc[:, 0] if columns else None
 
-    Peers keep TSB-AD's name, in small letters, with or without `-tsb`.
-    """
-    wanted = TSB_AD_NAMES.get(method, method.removesuffix("-tsb")).lower().replace("-", "")
-    for column in columns:
-        if column.lower().replace("-", "") == wanted and (
-            method in TSB_AD_NAMES or f"{method}-tsb" not in TSB_AD_NAMES
-        ):
-            return column
-    return None
+
+def _plain(name: str) -> str:
+    return name.lower().replace("-", "")
 
 
 def _table(name: str) -> pd.DataFrame:

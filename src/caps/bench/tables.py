@@ -14,7 +14,7 @@ from caps.bench.published import (
     paper_figures,
     paper_name,
     read_series_figures,
-    series_column,
+    series_figures,
 )
 from caps.bench.rendering import (
     Entry,
@@ -252,16 +252,16 @@ def _against_published(frame: pd.DataFrame, figures: pd.DataFrame) -> Table:
     ours = done.groupby(["method", "series"])["whole_vus_pr"].mean()
     rows: list[list[Entry]] = []
     for method in ours.index.unique("method"):
-        column = series_column(str(method).partition("@")[0], figures.columns)
-        if column is None:
+        published = series_figures(str(method).partition("@")[0], figures)
+        if published is None:
             continue
-        pairs = pd.concat([ours.loc[method], figures[column]], axis=1, join="inner").dropna()
+        pairs = pd.concat([ours.loc[method], published], axis=1, join="inner").dropna()
         if pairs.empty:
             continue
         gap = pairs.iloc[:, 0] - pairs.iloc[:, 1]
         rows.append(
             [
-                f"{method} / {column}",
+                f"{method} / {published.name}",
                 figure(len(pairs), digits=0),
                 figure(100 * pairs.iloc[:, 0].mean()),
                 figure(100 * pairs.iloc[:, 1].mean()),
