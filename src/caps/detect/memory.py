@@ -34,6 +34,8 @@ Measure = Literal["distance", "relative"]
 MEASURES: tuple[Measure, ...] = get_args(Measure)
 
 LENGTHS = (16, 64, 256, 1024)  # rows of a stretch: a ladder of scales needs no period
+LONG = 256  # from here on, where in a stretch a row lies counts
+NEAR = 64  # longest stretch that causal evidence looks back on: it would echo for longer ones
 SHARE = 3  # a stretch takes up at most a third of the training part
 ROWS = 65_536  # training rows remembered: the last ones
 STEPS = 16  # stretches are looked up at every sixteenth of their length
@@ -143,7 +145,7 @@ class Memory:
     @property
     def context(self) -> int:
         """How many rows before a row its causal evidence depends on."""
-        return max(self.banks) - 1
+        return max(length for length in self.banks if length <= NEAR) - 1
 
     def recognise(self, values: FloatArray) -> Within | None:
         """Whether the values begin with the training part itself; None where they are new."""
@@ -173,6 +175,8 @@ class Memory:
         last = len(values) if last is None else min(last, len(values))
         parts: list[FloatArray] = []
         for length, banks in self.banks.items():
+            if length > NEAR:
+                continue
             told = {Part(length, *each): np.full(last, np.nan) for each in _MANNERS}
             begin = max(len(values) - last, length - 1)
             for first in range(begin, len(values), CAUSAL_CHUNK):
@@ -274,19 +278,29 @@ def _wider(bank: Bank, left_out: tuple[Rows, Rows], blind: slice, first: int) ->
 def spread_out(told: FloatArray, starts: Rows, length: int, rows: int) -> FloatArray:
     """For each row the mean of the stretches that hold it.
 
-    A stretch stands for those that begin before the next one looked up.
+    Long stretches say little about where in them something is: there the mean of those that reach
+    back from the row and of those that reach ahead is taken, and the smaller counts. A stretch
+    stands for those that begin before the next one looked up.
     """
     step = int(starts[1] - starts[0]) if len(starts) > 1 else 1
     every = np.repeat(told, step)[: rows - length + 1]
     every = np.pad(every, (0, rows - length + 1 - len(every)), mode="edge")
-    known = np.isfinite(every)
-    total = np.concatenate([[0.0], np.cumsum(np.where(known, every, 0.0))])
-    count = np.concatenate([[0], np.cumsum(known)])
     row = np.arange(rows)
-    low = np.clip(row - length + 1, 0, len(every) - 1)
-    high = np.clip(row, 0, len(every) - 1) + 1
-    held = count[high] - count[low]
-    mean = (total[high] - total[low]) / np.maximum(held, 1)
+    if length < LONG:
+        return _mean_between(every, row - length + 1, row)
+    back = _mean_between(every, row - length + 1, row - length // 2)
+    ahead = _mean_between(every, row - length // 2, row)
+    return np.asarray(np.fmin(back, ahead))
+
+
+def _mean_between(values: FloatArray, first: Rows, last: Rows) -> FloatArray:
+    """Means of the known values from `first` to `last`, the nearest one beyond the ends."""
+    known = np.isfinite(values)
+    total = np.concatenate([[0.0], np.cumsum(np.where(known, values, 0.0))])
+    count = np.concatenate([[0], np.cumsum(known)])
+    low, high = (np.clip(place, 0, len(values) - 1) for place in (first, last))
+    held = count[high + 1] - count[low]
+    mean = (total[high + 1] - total[low]) / np.maximum(held, 1)
     return np.asarray(np.where(held > 0, mean, np.nan))
 
 
