@@ -26,6 +26,12 @@ bench = App(
     help_epilogue="Each command takes --json.",
     help_format="plaintext",
 )
+bench.command(
+    "caps.cli.bench_study:study",
+    name="study",
+    help="Rerun one of the paper's studies.\n\n"
+    "Example: caps bench study ablations --quick --data TSB-AD-U.zip --out studies/",
+)
 
 
 @bench.command

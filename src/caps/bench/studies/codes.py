@@ -1,0 +1,143 @@
+"""Studies of the codes: latent spaces, and one semantics under several contexts."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from caps.bench.rendering import Entry, Table, figure
+from caps.bench.studies.study import Report, StudyRun
+from caps.realize.checks import realization_checks
+from caps.realize.figures import draw_clouds, draw_panels
+from caps.realize.inspection_views import code_clouds, recombined, view
+from caps.represent import representation_checks
+from caps.simulate import simulate_pairs
+
+CHANCE = {"status": 0.5, "family": 1 / 3}
+NOISE, STRUCTURE = "change by new noise", "change by another structure"
+SAMPLES = (0, 1)  # two independent samples of pairs, as the paper draws two projections
+
+
+def latent(run: StudyRun) -> Report:
+    """Where normal and anomalous, and the families, lie in z_s and z_a."""
+    count = 300 if run.quick else 1_500
+    rows: list[list[Entry]] = []
+    figures, facts = {}, {}
+    for sample in SAMPLES:
+        seed = _unseen(run) + sample
+        run.say(f"encoding {count} unseen pairs, seed {seed}")
+        seen = view(run.pretrained, simulate_pairs(count, seed=seed))
+        clouds, shares = code_clouds(seen, seed=seed)
+        probes = representation_checks(run.pretrained.representation, seen.pairs)
+        told = {**shares, **{k: v for k, v in probes.items() if k.startswith("probe")}}
+        facts[str(seed)] = told
+        caption = f"t-SNE of the codes of {count} unseen pairs, seed {seed}."
+        figures[caption] = draw_clouds(clouds)
+        for name, value in told.items():
+            rows.append([name, str(seed), figure(100 * value), figure(100 * _chance(name))])
+    table = Table(
+        "latent",
+        "Who are the neighbours of a code?",
+        ["Figure", "Seed of the pairs", "Percent", "By chance"],
+        rows,
+        [
+            "Neighbours: share of the 15 nearest codes with the same label, a pair's own partner "
+            "left out. Probe: a linear classifier on the codes."
+        ],
+    )
+    return Report(
+        "Latent spaces",
+        "Does z_s hide whether a window is anomalous, and is z_a organised by family? "
+        "(figure 2a, appendix D.2)",
+        [
+            f"{count} unseen simulated pairs for each of two seeds, projected by t-SNE (the paper "
+            "uses UMAP). The neighbours are counted in the full spaces."
+        ],
+        [table],
+        _latent_verdict(facts),
+        figures,
+        {"measured": facts},
+    )
+
+
+def recombination(run: StudyRun) -> Report:
+    """Each semantic code on three references."""
+    count = 240 if run.quick else 1_200
+    seed = _unseen(run)
+    pretrained = run.pretrained
+    run.say(f"recombining codes of {count} unseen pairs")
+    seen = view(pretrained, simulate_pairs(count, seed=seed))
+    made, _ = recombined(seen, seed=seed)
+    checks = run.kept(
+        "recombination",
+        {"pairs": count, "seed": seed, "weights": run.weights_facts()},
+        lambda: realization_checks(pretrained, seen.pairs),
+    )
+    modes = {name: values for name, values in checks.items() if name != "router"}
+    rows: list[list[Entry]] = [
+        [
+            name,
+            figure(values[NOISE], digits=3),
+            figure(values[STRUCTURE], digits=3),
+            figure(values[STRUCTURE] / values[NOISE]),
+            figure(values["rms outside over inside before masking"], digits=3),
+        ]
+        for name, values in modes.items()
+    ]
+    table = Table(
+        "recombination",
+        "One semantic code under other contexts",
+        ["Mode", "Change by new noise", "By another reference", "Ratio", "Outside the support"],
+        rows,
+        [
+            "Root mean square change of the effect, in units of its own size, when only the noise "
+            "or also the reference's structure is exchanged. Outside: size of the effect outside "
+            "its support over inside, before it is cut off; afterwards it is exactly 0."
+        ],
+    )
+    return Report(
+        "Cross-context recombination",
+        "Does the same semantic code give another effect on another reference? (figure 2b, "
+        "appendix D.2)",
+        [f"{count} unseen simulated pairs, seed {seed}. The pairs drawn are the first clear ones."],
+        [table],
+        _recombination_verdict(modes),
+        {"Rows: references. Columns: codes. Framed: the original pairings.": draw_panels(made)},
+        {"measured": checks},
+    )
+
+
+def _unseen(run: StudyRun) -> int:
+    return int(run.pretrained.facts.get("seed") or 0) + 1
+
+
+def _chance(name: str) -> float:
+    return CHANCE["family" if "family" in name else "status"]
+
+
+def _latent_verdict(facts: Mapping[str, Mapping[str, float]]) -> list[str]:
+    status, family = (
+        [told[name] for told in facts.values()]
+        for name in ("same status among neighbours in z_s", "same family among neighbours in z_a")
+    )
+    lines = []
+    overlap = max(status)
+    says = "overlap, as in the paper" if overlap < 0.6 else "**do not overlap** as in the paper"
+    lines.append(
+        f"Normal and anomalous structure codes {says}: {100 * overlap:.0f} % of neighbours have "
+        "the same status, 50 % if the code does not know it."
+    )
+    least = min(family)
+    says = "is organised by family, as in the paper" if least > 0.5 else "is **hardly organised**"
+    lines.append(f"z_a {says}: {100 * least:.0f} % of neighbours are of the same family.")
+    lines.append("The paper shows projections only and gives no figures.")
+    return lines
+
+
+def _recombination_verdict(modes: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    lines = []
+    for name, values in modes.items():
+        ratio = values[STRUCTURE] / values[NOISE]
+        says = "depends on the reference, as the paper shows"
+        if ratio <= 1.02:
+            says = "does **not** depend on the reference beyond the noise, against the paper"
+        lines.append(f"{name}: the effect {says} (ratio {ratio:.2f}).")
+    return lines

@@ -1,0 +1,197 @@
+"""Variants side by side on the same series: means, paired differences, the paper's numbers."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.resources import files as package_files
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from caps.bench.cells import Record, read_cell
+from caps.bench.datasets import SeriesFile
+from caps.bench.rendering import Entry, Table, figure
+from caps.bench.runner import planned
+from caps.bench.runner import run as run_cells
+from caps.bench.studies.drawing import draw_differences
+from caps.bench.studies.study import StudyRun
+from caps.bench.summary import METRICS, cell_frame, overall, summarize
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+ORACLE = ("affiliation_f", "f1_t", "standard_f1")
+CLEAR = 2.0  # standard errors beyond which a difference is taken as real
+PROTOCOL = (
+    "Scored: the test part of each series; in percent, mean over series, then over datasets. "
+    "Affiliation-F, F1_T and Standard-F1 are oracle values, with the best threshold in hindsight; "
+    "VUS-PR needs none. Difference: of VUS-PR to the row compared with, mean over series ± its "
+    "standard error. All rows use the paper's detector alone, without memory and levels.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A variant in a table."""
+
+    label: str  # as the paper names it, where it does
+    method: str
+    against: str | None = None  # label of the row it is compared with
+    paper: str | None = None  # its name among the paper's figures; None = its label
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Finished cells of some rows."""
+
+    study: str
+    rows: Sequence[Row]
+    frame: pd.DataFrame
+    dataset: str | None = None  # whose figures of the paper are shown; None = mean over all
+
+    def only(self, dataset: str) -> "Comparison":
+        """The same rows on one dataset."""
+        cells = self.frame[self.frame["dataset"] == dataset]
+        return Comparison(self.study, self.rows, cells, dataset)
+
+    def table(self, title: str) -> Table:
+        """Means of every row, the difference to the row it is compared with, the paper's means."""
+        means = overall(summarize(self.frame, "test"))
+        header = ["Variant"]
+        header += [f"{name} (oracle)" if key in ORACLE else name for key, name in METRICS.items()]
+        header += ["Difference", "Series", "Paper: " + " / ".join(METRICS.values())]
+        rows: list[list[Entry]] = []
+        for row in self.rows:
+            entries: list[Entry] = [row.label]
+            own = means.reindex([row.method])[list(METRICS)].to_numpy(np.float64)[0]
+            entries += [figure(float(value)) for value in own]
+            difference = self.difference(row, "vus_pr")
+            entries.append(figure(difference[0], deviation=difference[1]))
+            entries.append(str(len(self.per_series(row.method, "vus_pr"))))
+            entries.append(self._paper_text(row))
+            rows.append(entries)
+        name = self.study if self.dataset is None else f"{self.study}_{self.dataset}"
+        return Table(name, title, header, rows, self._notes())
+
+    def verdict(self) -> list[str]:
+        """Every row with a figure of the paper: does ours point the same way?"""
+        lines = []
+        for row in self.rows:
+            other = self._row(row.against)
+            if other is None:
+                continue
+            theirs, reference = self.paper(row), self.paper(other)
+            if theirs is None or reference is None:
+                continue
+            lines.append(self._judged(row, other, theirs - reference))
+        return lines or ["The paper gives no figures to compare with."]
+
+    def per_series(self, method: str, metric: str) -> "pd.Series[float]":
+        """The metric in percent of every series with a defined result, mean over seeds."""
+        done = self.frame[(self.frame["status"] == "done") & (self.frame["method"] == method)]
+        values: pd.Series[float] = 100 * done.groupby("series")[f"test_{metric}"].mean()
+        return values.dropna()
+
+    def difference(self, row: Row, metric: str) -> tuple[float, float]:
+        """Mean over series of the difference to the row compared with, and its standard error."""
+        gaps = self.gaps(row, metric)
+        if len(gaps) == 0:
+            return float("nan"), float("nan")
+        error = float(gaps.std(ddof=1) / np.sqrt(len(gaps))) if len(gaps) > 1 else float("nan")
+        return float(gaps.mean()), error
+
+    def gaps(self, row: Row, metric: str) -> "pd.Series[float]":
+        """The differences series by series."""
+        other = self._row(row.against)
+        if other is None:
+            return pd.Series(dtype=float)
+        own, reference = (self.per_series(each.method, metric) for each in (row, other))
+        return (own - reference).dropna()
+
+    def picture(self) -> "Figure":
+        """The differences in VUS-PR of every series."""
+        compared = [row for row in self.rows if row.against is not None]
+        names = [f"{row.label}\nminus {row.against}" for row in compared]
+        return draw_differences(names, [self.gaps(row, "vus_pr").to_numpy() for row in compared])
+
+    def paper(self, row: Row) -> "np.ndarray | None":
+        """The paper's figures of a row in the order of METRICS."""
+        figures = paper_figures()
+        key = (self.study, row.paper or row.label, self.dataset or "mean")
+        if key not in figures.index:
+            return None
+        return figures.loc[key, list(METRICS)].to_numpy(np.float64)
+
+    def _paper_text(self, row: Row) -> str:
+        theirs = self.paper(row)
+        return "" if theirs is None else " / ".join(f"{value:.2f}" for value in theirs)
+
+    def _row(self, label: str | None) -> Row | None:
+        return next((row for row in self.rows if row.label == label), None)
+
+    def _judged(self, row: Row, other: Row, theirs: np.ndarray) -> str:
+        parts: list[str] = []
+        clear: list[str] = []
+        weak: list[str] = []
+        for metric, expected in zip(METRICS, theirs, strict=True):
+            mean, error = self.difference(row, metric)
+            if not np.isfinite(mean):
+                continue
+            name = METRICS[metric]
+            parts.append(f"{name} {mean:+.1f} ± {error:.1f} (paper {expected:+.1f})")
+            if mean * expected < 0:
+                surely = np.isfinite(error) and abs(mean) > CLEAR * error
+                (clear if surely else weak).append(name)
+        if not parts:
+            return f"{row.label}: nothing could be scored."
+        says = "points the paper's way in every metric"
+        if clear:
+            says = f"**contradicts the paper** in {', '.join(clear)}"
+            says += f"; points the other way within noise in {', '.join(weak)}" if weak else ""
+        elif weak:
+            says = f"points the other way than the paper in {', '.join(weak)}, within noise"
+        return f"{row.label} against {other.label} {says}: {'; '.join(parts)}."
+
+    def _notes(self) -> list[str]:
+        failed = self.frame[self.frame["status"] != "done"]
+        notes = []
+        if len(failed):
+            notes.append(
+                f"{len(failed)} of {len(self.frame)} cells failed and count in no mean, first: "
+                f"{failed.iloc[0]['method']}: {str(failed.iloc[0]['error'])[:160]}"
+            )
+        done = self.frame[self.frame["status"] == "done"]
+        undefined = done.loc[done["test_undefined"].notna(), "series"].nunique()
+        if undefined:
+            notes.append(f"Left out: {undefined} series without an anomaly in the test part.")
+        return notes
+
+
+def compare(
+    study: str, run: StudyRun, rows: Sequence[Row], series: Sequence[SeriesFile]
+) -> Comparison:
+    """Compute the cells that are missing, then read those of these rows and series."""
+    methods = list(dict.fromkeys(row.method for row in rows))
+    run.say(f"{study}: {len(methods)} variants on {len(series)} series")
+    run_cells(
+        series,
+        methods,
+        run.out,
+        seeds=run.seeds,
+        jobs=run.jobs,
+        make=run.make,
+        progress=run.progress,
+    )
+    tasks = planned(series, methods, run.seeds, run.make)
+    records = [read_cell(task.cell.path(run.out)) for task in tasks]
+    return Comparison(study, rows, cell_frame(_present(records)))
+
+
+def paper_figures() -> pd.DataFrame:
+    """The paper's figures of its studies in percent, by study, label and dataset."""
+    with (package_files("caps.bench") / "paper" / "studies.csv").open(encoding="utf-8") as stream:
+        return pd.read_csv(stream, index_col=["study", "label", "dataset"])
+
+
+def _present(records: Sequence[Record | None]) -> list[Record]:
+    return [record for record in records if record is not None]

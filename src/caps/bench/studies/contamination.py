@@ -1,0 +1,222 @@
+"""Anomalies among the references: added on purpose, and those that were there all along."""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from caps.artifacts import replacing
+from caps.bench.datasets import SeriesFile, load_series
+from caps.bench.rendering import Entry, Table, figure
+from caps.bench.studies.comparison import PROTOCOL, Row, compare
+from caps.bench.studies.drawing import draw_curves, draw_stacks
+from caps.bench.studies.parts import DONORS, FEW_REFERENCES, REFERENCES, series_mark
+from caps.bench.studies.study import MULTIVARIATE, Report, StudyRun
+from caps.bench.studies.variants import PREFIX
+from caps.bench.summary import METRICS
+from caps.errors import InputError
+from caps.recover import known_windows, reference_windows, trim_references
+from caps.series import Scaler
+
+LEVELS = (0, 1, 2, 5, 10, 20, 30)
+QUICK_LEVELS = (0, 10, 30)
+KPI = ("KPI", "IOPS")
+QUICK_KPI = (
+    "KPI_301c70d8-1630-35ac-8f96-bc1b6f4359ea_test_tr_1483_1st_1583.csv",
+    "KPI_54350a12-7a9d-3ca8-b81f-f886b9d156fd_test_tr_500_1st_590.csv",
+)
+MOST_DONATED = 200  # windows of one series
+WINDOW = 256
+# Of the paper's text: what its training parts hold.
+PAPER_NATURAL = {
+    "YAHOO": "122 of 259 files; 0.299 % of points",
+    "NEK": "3.17 % of points",
+    "TODS": "about 74 % of windows; 3.66 % of points",
+    "IOPS": "close to none",
+}
+
+
+def contamination(run: StudyRun) -> Report:
+    """0 to 30 % of 100 references are anomalous windows of other KPI series."""
+    series = run.needed(datasets=KPI, quick=QUICK_KPI)
+    levels = QUICK_LEVELS if run.quick else LEVELS
+    _donate(run, series)
+    rows = []
+    for trimmed in ("", "-trimmed"):
+        note = ", trimmed" if trimmed else ""
+        rows += [
+            Row(
+                f"{level}%{note}",
+                f"{PREFIX}references-{level}{trimmed}",
+                None if level == 0 else f"0%{note}",
+                paper=f"{level}%",
+            )
+            for level in levels
+        ]
+    compared = compare("contamination", run, rows, series)
+    place = list(METRICS).index("vus_pr")
+    curves: dict[str, list[float]] = {}
+    for name, start in (("as they are", 0), ("trimmed", len(levels))):
+        chosen = rows[start : start + len(levels)]
+        curves[name] = [float(compared.per_series(row.method, "vus_pr").mean()) for row in chosen]
+    theirs = [compared.paper(row) for row in rows[: len(levels)]]
+    curves["paper, as they are"] = [float(each[place]) for each in theirs if each is not None]
+    picture = draw_curves(
+        levels, curves, across="contaminated references, percent", up="VUS-PR, percent"
+    )
+    return Report(
+        "Robustness to reference contamination",
+        "What do anomalies among the references cost, and what does trimming give back? "
+        "(appendix D.1)",
+        [
+            *PROTOCOL,
+            f"{FEW_REFERENCES} references of each KPI series; a share of them is replaced by "
+            "windows around anomalies of the test parts of the other series, taken as normal. "
+            "Trimmed: CAPS distrusts what has no likeness among the references, as the estimator "
+            "does; the paper has no such step.",
+        ],
+        [compared.table("Reference contamination")],
+        compared.verdict(),
+        {"VUS-PR by share of contaminated references.": picture},
+        {"series": [file.name for file in series], "levels": list(levels)},
+    )
+
+
+def natural_contamination(run: StudyRun) -> Report:
+    """How many references of each dataset hold anomalies, and how many of those are trimmed."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    series = run.needed() if not run.quick else _first_of_each(run.files, 4)
+    for file in series:
+        run.say(f"references of {file.name}")
+        key = {"series": file.name, "train": file.train, "limit": REFERENCES, "seeds": [0]}
+        facts = run.kept("natural-contamination", key, partial(_measured, file))
+        found.setdefault(file.dataset, []).append(facts)
+    rows = [_counted(dataset, found[dataset]) for dataset in sorted(found)]
+    table = Table(
+        "natural_contamination",
+        "Anomalies in the training parts",
+        [
+            "Dataset",
+            "Files with any",
+            "Points, %",
+            "References, %",
+            "Anomalous points distrusted, %",
+            "Normal points distrusted, %",
+            "Paper",
+        ],
+        rows,
+        [
+            "Means over files. References: windows of 256 rows with at least one anomalous row. "
+            "Distrusted: by trimming; of anomalous and of normal points of the references."
+        ],
+    )
+    names = sorted(found)
+    shares = [float(np.mean([each["windows"] for each in found[name]])) for name in names]
+    picture = draw_stacks(
+        names,
+        {"hold an anomaly": [100 * share for share in shares]},
+        across="references, percent",
+    )
+    return Report(
+        "Contamination of references",
+        "How clean are the training parts of the benchmark, and does trimming find what is not? "
+        "(appendix D.1; one of the two quantities of the theory that can be measured)",
+        ["No detector is trained. Labels of the training part are used to count, nothing else."],
+        [table],
+        _natural_verdict(found),
+        {"References that hold an anomaly.": picture},
+        {"files": len(series)},
+    )
+
+
+def _counted(dataset: str, facts: Sequence[dict[str, Any]]) -> list[Entry]:
+    distrusted = [each["anomalous_distrusted"] for each in facts]
+    known = [value for value in distrusted if value is not None]
+    return [
+        dataset,
+        f"{sum(each['points'] > 0 for each in facts)} of {len(facts)}",
+        figure(100 * float(np.mean([each["points"] for each in facts]))),
+        figure(100 * float(np.mean([each["windows"] for each in facts]))),
+        figure(100 * float(np.mean(known)) if known else float("nan")),
+        figure(100 * float(np.mean([each["normal_distrusted"] for each in facts]))),
+        PAPER_NATURAL.get(dataset, ""),
+    ]
+
+
+def _natural_verdict(found: dict[str, list[dict[str, Any]]]) -> list[str]:
+    lines = []
+    if "TODS" in found:
+        share = 100 * float(np.mean([each["windows"] for each in found["TODS"]]))
+        says = "as the paper says" if abs(share - 74) < 10 else "**not** the paper's about 74 %"
+        lines.append(f"TODS: {share:.0f} % of the references hold an anomaly, {says}.")
+    if "YAHOO" in found:
+        facts = found["YAHOO"]
+        share = 100 * float(np.mean([each["points"] > 0 for each in facts]))
+        lines.append(
+            f"YAHOO: {share:.0f} % of {len(facts)} files have anomalies in training "
+            f"(paper: {100 * 122 / 259:.0f} % of 259)."
+        )
+    return lines or ["The paper gives no figures of these datasets."]
+
+
+def _measured(file: SeriesFile) -> dict[str, Any]:
+    series = load_series(file)
+    marks = series.labels[: series.train].astype(bool)
+    rng = np.random.default_rng(0)
+    scaled = Scaler.fit(series.values[: series.train]).transform(series.values[: series.train])
+    references = reference_windows(scaled[:, 0], limit=REFERENCES, rng=rng)
+    rows = references.starts[:, None] + np.arange(WINDOW)
+    labelled = (rows >= 0) & marks[np.maximum(rows, 0)]
+    trimmed = trim_references(references, rng=rng)
+    rows = trimmed.starts[:, None] + np.arange(WINDOW)
+    still = (rows >= 0) & marks[np.maximum(rows, 0)]
+    return {
+        "points": float(marks.mean()),
+        "windows": float(labelled.any(axis=1).mean()),
+        "anomalous_distrusted": _distrusted(still, trimmed.trusted, labelled),
+        "normal_distrusted": _distrusted(~still, trimmed.trusted, ~labelled),
+    }
+
+
+def _distrusted(points: np.ndarray, trusted: np.ndarray, all_points: np.ndarray) -> float | None:
+    """Share of all points that are no longer trusted, in references that stayed or were dropped."""
+    whole = int(all_points.sum())
+    return None if whole == 0 else 1 - float((points & trusted).sum()) / whole
+
+
+def _donate(run: StudyRun, series: Sequence[SeriesFile]) -> None:
+    """Keep scaled windows around the test anomalies of every series, for the others to take."""
+    if len(series) < 2:
+        raise InputError("one KPI series has no other to take anomalies from", "give two or more")
+    windows, origin = [], []
+    for file in series:
+        loaded = load_series(file)
+        train = loaded.values[: loaded.train]
+        scaled = Scaler.fit(train).transform(loaded.values)[:, 0]
+        edges = np.flatnonzero(np.diff(np.pad(loaded.labels[loaded.train :], 1)))
+        stretches = [
+            (loaded.train + int(start), loaded.train + int(end))
+            for start, end in edges.reshape(-1, 2)
+        ]
+        if not stretches:
+            continue
+        found = known_windows(scaled, None, stretches)[0]
+        if len(found) > MOST_DONATED:
+            rng = np.random.default_rng(0)
+            found = found[np.sort(rng.choice(len(found), MOST_DONATED, replace=False))]
+        windows.append(found)
+        origin += [series_mark(train)] * len(found)
+    path = run.out / "kept" / DONORS
+    with replacing(path) as temporary, temporary.open("wb") as stream:
+        np.savez(stream, windows=np.concatenate(windows), origin=np.array(origin))
+
+
+def _first_of_each(files: Sequence[SeriesFile], most: int) -> list[SeriesFile]:
+    taken: dict[str, list[SeriesFile]] = {}
+    for file in files:
+        if file.dataset not in MULTIVARIATE:
+            taken.setdefault(file.dataset, []).append(file)
+    if not taken:
+        raise InputError("this study needs series", "give TSB-AD zips or folders by --data")
+    return [file for group in taken.values() for file in group[:most]]

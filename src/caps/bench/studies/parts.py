@@ -1,0 +1,157 @@
+"""The paper's detector from its parts, for studies that change what the estimator keeps fixed."""
+
+import hashlib
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from caps.bench.studies.variants import Setting, Span, weights_hash
+from caps.detect import Detector, DetectorConfig, score_logits, train_detector
+from caps.errors import InputError
+from caps.realize import Pretrained
+from caps.recover import (
+    References,
+    known_windows,
+    recover_pairs,
+    reference_windows,
+    trim_references,
+)
+from caps.series import Scaler
+
+FloatArray = NDArray[np.float64]
+
+REFERENCES = 384  # as many as the estimator takes
+FEW_REFERENCES = 100  # of a file in the study of contamination (appendix D.1)
+DONORS = "contamination-donors.npz"
+
+
+class FromParts:
+    """References of one channel, a counterpart for each mode, one detector; scores are logits."""
+
+    def __init__(self, seed: int, setting: Setting) -> None:
+        self.seed, self.setting = seed, setting
+        self.detector_config = setting.detector or DetectorConfig()
+        self.excluded: int | None = None
+        self._detector: Detector | None = None
+
+    def fit(self, train: FloatArray) -> Self:
+        """Learn from unlabelled rows of one channel."""
+        if train.ndim != 2 or train.shape[1] != 1:
+            raise InputError(f"values of shape {train.shape}", "study series of one channel")
+        self._scaler = Scaler.fit(train)
+        self._weights = Pretrained.load(
+            None if self.setting.weights is None else Path(self.setting.weights)
+        )
+        references = self.references(train)
+        pairs = recover_pairs(self._weights, references, excluded=self.excluded, seed=self.seed)
+        self._detector = train_detector(pairs, self.detector_config, self.seed)
+        return self
+
+    def score(self, series: FloatArray) -> FloatArray:
+        """The detector's logit of every row."""
+        if self._detector is None:
+            raise InputError("this method is not fitted", "call fit first")
+        return score_logits(self._detector, self._scaler.transform(series)[:, 0])
+
+    def references(self, train: FloatArray) -> References:
+        """The references to make counterparts of."""
+        rng = np.random.default_rng(self.seed)
+        scaled = self._scaler.transform(train)[:, 0]
+        return trim_references(reference_windows(scaled, limit=REFERENCES, rng=rng), rng=rng)
+
+    def config(self) -> dict[str, Any]:
+        """What decides the scores."""
+        weights = weights_hash(self.setting.weights)
+        return {"detector": self.detector_config.to_dict(), "weights": weights}
+
+
+class Covering(FromParts):
+    """With the mode of the highest association excluded, or with all modes, to compare."""
+
+    def __init__(self, seed: int, setting: Setting, *, excluding: bool) -> None:
+        super().__init__(seed, setting)
+        self.excluding = excluding
+
+    def fit_known(self, series: FloatArray, train: int, known: list[Span]) -> Self:
+        """Known stretches of the test part name the mode to exclude; none is trained on."""
+        if self.excluding:
+            weights = Pretrained.load(
+                None if self.setting.weights is None else Path(self.setting.weights)
+            )
+            scaled = Scaler.fit(series[:train]).transform(series)[:, 0]
+            windows, support = known_windows(scaled, None, known)
+            told = weights.associate(
+                torch.from_numpy(windows), torch.from_numpy(support.astype(np.float32))
+            )
+            self.excluded = int(told.mean(axis=0).argmax())
+        return self.fit(series[:train])
+
+    def config(self) -> dict[str, Any]:
+        """What decides the scores."""
+        return {**super().config(), "excluding": self.excluding}
+
+
+class Contaminated(FromParts):
+    """Some of 100 references are replaced by anomalous windows of other series."""
+
+    def __init__(self, seed: int, setting: Setting, *, percent: int, trimmed: bool) -> None:
+        super().__init__(seed, setting)
+        self.percent, self.trimmed = percent, trimmed
+        self.donors = Path(setting.trained).with_name("kept") / DONORS
+
+    def references(self, train: FloatArray) -> References:
+        """Clean references with their share of foreign anomalies, trimmed or as they are."""
+        rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(1,)))
+        scaled = self._scaler.transform(train)[:, 0]
+        clean = reference_windows(scaled, limit=FEW_REFERENCES, rng=rng)
+        mixed = self._mixed(clean, series_mark(train), rng)
+        if not self.trimmed:
+            return mixed
+        return trim_references(mixed, rng=rng)
+
+    def config(self) -> dict[str, Any]:
+        """What decides the scores."""
+        donors = hashlib.sha256(self.donors.read_bytes()).hexdigest()[:12]
+        return {
+            **super().config(),
+            "percent": self.percent,
+            "trimmed": self.trimmed,
+            "donors": donors,
+        }
+
+    def _mixed(self, clean: References, mark: str, rng: np.random.Generator) -> References:
+        count = round(self.percent / 100 * len(clean))
+        if count == 0:
+            return clean
+        with np.load(self.donors) as stored:
+            foreign = stored["windows"][stored["origin"] != mark]
+        if len(foreign) == 0:
+            raise InputError("no other series has anomalies", "give more than one KPI series")
+        places = rng.choice(len(clean), count, replace=False)
+        drawn = rng.choice(len(foreign), count, replace=count > len(foreign))
+        windows, starts, trusted = clean.windows.copy(), clean.starts.copy(), clean.trusted.copy()
+        windows[places] = foreign[drawn]
+        trusted[places] = True
+        # Far from all rows and from each other: no two of them overlap in time.
+        size = windows.shape[1]
+        starts[places] = clean.starts.max() + 2 * size * (1 + np.arange(count))
+        return replace(clean, windows=windows, starts=starts, trusted=trusted)
+
+
+def contaminated_variant(setting: Setting, name: str, seed: int) -> Contaminated:
+    """The variant named like `references-10` or `references-10-trimmed`."""
+    percent, _, treatment = name.removeprefix("references-").partition("-")
+    if not percent.isdecimal() or int(percent) > 100 or treatment not in ("", "trimmed"):
+        raise InputError(
+            f"there is no variant {name!r}", "write references-10 or references-10-trimmed"
+        )
+    return Contaminated(seed, setting, percent=int(percent), trimmed=treatment == "trimmed")
+
+
+def series_mark(train: FloatArray) -> str:
+    """Tells a series by its training part."""
+    return hashlib.sha256(np.ascontiguousarray(train).tobytes()).hexdigest()[:16]

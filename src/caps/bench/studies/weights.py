@@ -1,0 +1,225 @@
+"""Pretrainings that studies compare: made once at one budget, kept in `OUT/weights`.
+
+What two pretrainings have in common is trained once: pairs, and the representation where only
+the second stage differs.
+"""
+
+import shutil
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from caps.artifacts import MANIFEST
+from caps.bench.studies.study import StudyRun
+from caps.errors import ArtifactError, InputError
+from caps.realize import PRIORS, Preset, Pretrained, PriorKind, Sampler, fit_prior, preset_named
+from caps.realize.config import Mechanism, RealizeConfig
+from caps.realize.presets import TINY
+from caps.realize.pretrain import Pretraining
+from caps.realize.pretrained import SHIPPED
+from caps.realize.source import encode_source
+from caps.represent import RepresentConfig
+from caps.simulate import simulate_pairs
+from caps.training import Schedule
+
+PAPER_PAIRS = 48_000
+AMOUNTS = (5_000, 10_000, 20_000, PAPER_PAIRS)
+CLUSTERS = (1, 3, 5, 7)
+SEED = 0
+PRIOR_PAIRS = 6_000  # behind the priors that are fitted anew
+QUICK_CHECKED = 300  # unseen pairs behind the manifest of a quick pretraining
+
+# A small pretraining: the method of `cpu` with narrow networks and few steps, a minute or two each.
+QUICK = Preset(
+    name="study-quick",
+    pairs=4_800,
+    represent=RepresentConfig(
+        hidden=(32, 48, 64),
+        strides=(4, 2, 1),
+        location=16,
+        base_width=64,
+        residual_width=64,
+        residual_blocks=2,
+        patch=8,
+    ),
+    objective=TINY.objective,
+    realize=RealizeConfig(
+        channels=(32, 48),
+        patch=8,
+        diffusion_steps=100,
+        prediction="velocity",
+        outside_spread=0.05,
+        semantic_blur=0.9,
+        location=16,
+        time_embedding=32,
+        router_hidden=64,
+    ),
+    sampler=Sampler("dpm++", 8),
+    representation=Schedule(steps=320, batch=64, learning_rate=2e-3, warmup=32, ema=0.99),
+    expert=Schedule(steps=160, batch=64, learning_rate=2e-3, warmup=16, ema=0.99),
+    router=Schedule(steps=200, batch=128),
+    mask_pool=1024,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """A finished pretraining of a study."""
+
+    name: str  # of its folder, and of the variant `caps:trained-NAME`
+    folder: Path
+    facts: dict[str, Any]  # of its manifest
+
+    @property
+    def minutes(self) -> float:
+        """Training time of all stages."""
+        return sum(float(stage["seconds"]) for stage in self.facts["stages"].values()) / 60
+
+
+def base_preset(run: StudyRun) -> Preset:
+    """The preset whose variants a study compares."""
+    if run.preset is not None:
+        return run.preset
+    return QUICK if run.quick else preset_named("cpu")
+
+
+def budget(run: StudyRun) -> str:
+    """The budget in words."""
+    base = base_preset(run)
+    return (
+        f"Pretrainings made for this study: preset `{base.name}`, seed {SEED}, {base.pairs:,} "
+        f"simulated pairs, {base.representation.steps:,} steps of {base.representation.batch} for "
+        f"the representation, {base.expert.steps:,} of {base.expert.batch} for each expert; all at "
+        "the same budget, sharing pairs, and the representation where only the second stage "
+        "differs."
+    )
+
+
+def recipes(run: StudyRun) -> dict[str, Preset]:
+    """Every pretraining that a study can ask for, by name."""
+    base = base_preset(run)
+
+    def mechanism(kind: Mechanism) -> Preset:
+        return replace(base, realize=replace(base.realize, mechanism=kind))
+
+    found = {
+        "default": base,
+        "no-cf": replace(base, objective=replace(base.objective, recombination=0.0)),
+        "sequence": mechanism("sequence"),
+        "vae": mechanism("vae"),
+    }
+    for count in CLUSTERS:
+        found[f"clusters-{count}"] = replace(base, realize=replace(base.realize, clusters=count))
+    for amount in AMOUNTS:
+        found[f"pairs-{amount}"] = _with_pairs(base, amount, whole=run.quick)
+    return found
+
+
+def trained(run: StudyRun, name: str) -> Trained:
+    """The pretraining called `name`: found, resumed or made."""
+    known = recipes(run)
+    if name not in known:
+        raise InputError(f"no recipe is called {name!r}", f"use one of {', '.join(known)}")
+    target = run.out / "weights" / name
+    preset = known[name]
+    if not _is_there(target, preset):
+        if name == "default" and _is_there(SHIPPED, preset):
+            shutil.copytree(SHIPPED, target)
+        else:
+            _pretrain(run, target, preset)
+    return Trained(name, target, Pretrained.load(target).facts)
+
+
+def with_prior(run: StudyRun, kind: PriorKind) -> Trained:
+    """The weights under study with another prior in every mode, fitted anew; nothing is trained."""
+    if kind not in PRIORS:
+        raise InputError(f"unknown prior {kind!r}", f"use one of {', '.join(PRIORS)}")
+    target = run.out / "weights" / f"prior-{kind}"
+    source = run.pretrained
+    wanted = replace(source.preset, realize=replace(source.preset.realize, prior=kind))
+    own = {"prior of": source.facts.get("sha256")}
+    if not (_is_there(target, wanted) and _facts(target).get("study") == own):
+        run.say(f"fitting {kind} priors")
+        pairs = simulate_pairs(PRIOR_PAIRS if not run.quick else 1_800, seed=SEED)
+        encoded = encode_source(source.representation, pairs, source.code_scale)
+        assigned = source.assign(pairs.family, encoded.semantic_code)
+        codes = encoded.semantic_code.numpy()
+        modes = tuple(
+            replace(mode, prior=fit_prior(codes[assigned == k], kind))
+            for k, mode in enumerate(source.modes)
+        )
+        facts = {**source.facts, "study": own}
+        replace(source, preset=wanted, modes=modes, facts=facts).save(target)
+    return Trained(target.name, target, _facts(target))
+
+
+def _with_pairs(base: Preset, amount: int, *, whole: bool) -> Preset:
+    """So many pairs and as many epochs as the whole, as in the paper; `whole` scales them down."""
+    share = amount / PAPER_PAIRS
+
+    def shorter(schedule: Schedule) -> Schedule:
+        steps = max(2, round(share * schedule.steps))
+        return replace(schedule, steps=steps, warmup=min(schedule.warmup, steps // 10))
+
+    return replace(
+        base,
+        pairs=max(12, round(share * base.pairs)) if whole else amount,
+        representation=shorter(base.representation),
+        expert=shorter(base.expert),
+    )
+
+
+def _is_there(folder: Path, preset: Preset) -> bool:
+    if not (folder / MANIFEST).is_file():
+        return False
+    try:
+        there = Pretrained.load(folder)
+    except ArtifactError:
+        return False
+    if there.preset != preset or there.facts.get("seed") != SEED:
+        if folder == SHIPPED:
+            return False
+        raise InputError(f"{folder} was made with other settings", "name another folder with --out")
+    return True
+
+
+def _facts(folder: Path) -> dict[str, Any]:
+    return Pretrained.load(folder).facts
+
+
+def _pretrain(run: StudyRun, target: Path, preset: Preset) -> None:
+    work = target.with_name(f"{target.name}-work")
+    if not (work / "settings.json").is_file():
+        _share(run, work, preset)
+    run.say(f"pretraining {target.name}: {preset.pairs:,} pairs")
+    made = Pretraining(
+        preset,
+        target,
+        seed=SEED,
+        resume=True,
+        workers=run.jobs,
+        checked=QUICK_CHECKED if run.quick else None,
+        say=run.say,
+    ).result()
+    assert made is not None  # there is no time budget
+    if target.name != "default":  # others take what they share from there
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def _share(run: StudyRun, work: Path, preset: Preset) -> None:
+    """Lay what the default pretraining has in common with this one where it will be looked for."""
+    default = run.out / "weights" / "default-work"
+    base = base_preset(run)
+    shared = []
+    if preset.pairs == base.pairs:
+        shared.append("pairs")
+        same_stage = replace(base, realize=preset.realize, expert=preset.expert, name=preset.name)
+        if preset == same_stage:
+            shared.append("representation")
+    for part in shared:
+        if (default / part).is_dir() and not (work / part).exists():
+            staging = work.with_name(f".{work.name}-{part}")
+            shutil.rmtree(staging, ignore_errors=True)
+            shutil.copytree(default / part, staging)
+            work.mkdir(parents=True, exist_ok=True)
+            staging.rename(work / part)

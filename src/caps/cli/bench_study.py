@@ -1,0 +1,149 @@
+"""`caps bench study`: rerun one of the paper's studies."""
+
+import json
+import shlex
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from cyclopts import Parameter
+
+from caps.errors import CapsError, InputError
+
+if TYPE_CHECKING:
+    from caps.bench.cells import Record
+    from caps.bench.runner import Run
+    from caps.bench.workers import Task
+
+EVERY = 10.0  # seconds between lines of progress
+
+
+def study(
+    name: str,
+    /,
+    *,
+    out: Path,
+    data: Annotated[list[Path] | None, Parameter(negative="")] = None,
+    quick: Annotated[bool, Parameter(negative="")] = False,
+    set_name: Annotated[Literal["dev-mini", "dev", "full"] | None, Parameter(name="--set")] = None,
+    limit: int | None = None,
+    seeds: str = "0",
+    jobs: int = 1,
+    weights: Path | None = None,
+    preset: str | None = None,
+    json_output: Annotated[bool, Parameter(name="--json", negative="")] = False,
+) -> None:
+    """Run one of the paper's studies, or "all"; what was computed before is kept.
+
+    Example: caps bench study ablations --quick --data TSB-AD-U.zip --out studies/
+
+    Parameters
+    ----------
+    name
+        ablations, supervised, contamination, natural-contamination, latent, recombination,
+        coverage, modes, diagnosis, realization, diagnostics, architecture, prior, amount, cost,
+        multivariate, context-gap, or all.
+    out
+        Folder of all studies; pages go to its subfolder "results".
+    data
+        Zip, folder or CSV file in the layout of TSB-AD; can be repeated.
+    quick
+        A few series and small pretrainings: minutes instead of hours.
+    set_name
+        A fixed set of series instead of all in the data.
+    limit
+        At most so many series of each dataset.
+    seeds
+        Seeds separated by commas.
+    jobs
+        Processes, each with one thread.
+    weights
+        Folder of the pretraining to study; the shipped one if left out.
+    preset
+        Preset of the pretrainings that a study makes itself.
+    json_output
+        Print the paths of the pages and their verdicts as JSON.
+    """
+    from caps.bench.datasets import find_series
+    from caps.bench.selection import select, set_names
+    from caps.bench.studies.catalogue import STUDIES, run_study
+    from caps.bench.studies.study import StudyRun
+    from caps.realize import preset_named
+
+    wanted = list(STUDIES) if name == "all" else [name]
+    if not set(wanted) <= set(STUDIES):
+        raise InputError(f"there is no study {name!r}", f"choose from {', '.join(STUDIES)}, all")
+    if out.exists() and not out.is_dir():
+        raise InputError(f"{out} is a file", "name a folder with --out")
+    names = set_names(set_name) if set_name else None
+    files = select(find_series(data), names=names, limit=limit) if data else []
+    failed = False
+    for each in wanted:
+        run = StudyRun(
+            out=out,
+            files=files,
+            quick=quick,
+            seeds=_numbers(seeds),
+            jobs=jobs,
+            weights=weights,
+            preset=None if preset is None else preset_named(preset),
+            command=_command(each),
+            say=lambda text: print(text, file=sys.stderr, flush=True),
+            progress=_Lines(),
+        )
+        try:
+            page = run_study(each, run)
+        except CapsError as error:
+            if name != "all":
+                raise
+            print(f"left out {each}: {error.problem}; {error.remedy}", file=sys.stderr)
+            failed = True
+            continue
+        _show(page, json_output)
+    if failed:
+        sys.exit(1)
+
+
+def _show(page: Path, json_output: bool) -> None:
+    if not json_output:
+        print(page.read_text(encoding="utf-8"))
+        print(f"written {page}", file=sys.stderr)
+        return
+    facts = json.loads(page.with_suffix(".json").read_text(encoding="utf-8"))
+    print(json.dumps({"study": facts["study"], "page": str(page), "verdict": facts["verdict"]}))
+
+
+def _command(name: str) -> str:
+    """The command as typed, for one study, and without folders that are nobody's business."""
+    words = sys.argv[1:]
+    if "study" not in words:
+        return ""
+    words = [name if word == "all" else word for word in words]
+    shown = [Path(word).name if word.startswith(("/", "../", "~")) else word for word in words]
+    return shlex.join(["caps", *shown])
+
+
+def _numbers(text: str) -> list[int]:
+    try:
+        return [int(word) for word in text.split(",") if word.strip()]
+    except ValueError:
+        raise InputError(f"--seeds {text!r}", "give whole numbers like 0,1,2") from None
+
+
+class _Lines:
+    """Writes where the run stands, every few seconds, and every failure."""
+
+    def __init__(self) -> None:
+        self.written = time.monotonic()
+
+    def __call__(self, run: "Run", task: "Task", record: "Record") -> None:
+        if record["status"] == "failed":
+            text = f"failed: {task.cell.method} on {task.cell.series}: {record['error'][:200]}"
+            print(text, file=sys.stderr, flush=True)
+        now = time.monotonic()
+        if now - self.written >= EVERY:
+            self.written = now
+            done = run.skipped + run.computed
+            text = f"{done} of {run.total} cells, {run.time_left} left"
+            print(text, file=sys.stderr, flush=True)
