@@ -3,15 +3,17 @@
 import re
 from decimal import Decimal
 from numbers import Real
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
 from caps.errors import InputError
 
-Column = nw.Series[Any] | NDArray[Any]
+if TYPE_CHECKING:
+    import narwhals as nw  # imported where tables are: arrays do without it
+
+Column: TypeAlias = "nw.Series[Any] | NDArray[Any]"
 FloatArray = NDArray[np.float64]
 
 MISSING_WORDS = frozenset({"", "-nan", "#n/a", "<na>", "n/a", "na", "nan", "nat", "none", "null"})
@@ -22,7 +24,7 @@ _EXACT_INTEGERS = 2**53
 
 def to_list(column: Column) -> list[Any]:
     """The column's values as Python objects."""
-    return list(column.to_list() if isinstance(column, nw.Series) else column.tolist())
+    return list(column.tolist() if isinstance(column, np.ndarray) else column.to_list())
 
 
 def is_missing(value: object) -> bool:
@@ -36,16 +38,18 @@ def is_missing(value: object) -> bool:
 
 def is_temporal(column: Column) -> bool:
     """Whether the column's own type says that it holds dates or times of day and date."""
-    if isinstance(column, nw.Series):
-        return bool(column.dtype == nw.Datetime or column.dtype == nw.Date)
-    return column.dtype.kind == "M"
+    if isinstance(column, np.ndarray):
+        return column.dtype.kind == "M"
+    import narwhals as nw
+
+    return bool(column.dtype == nw.Datetime or column.dtype == nw.Date)
 
 
 def is_number(column: Column) -> bool:
     """Whether the column's own type is numeric (booleans are not)."""
-    if isinstance(column, nw.Series):
-        return column.dtype.is_numeric()
-    return column.dtype.kind in "iuf"
+    if isinstance(column, np.ndarray):
+        return column.dtype.kind in "iuf"
+    return column.dtype.is_numeric()
 
 
 def numbers(column: Column, name: str) -> FloatArray | None:
@@ -54,24 +58,27 @@ def numbers(column: Column, name: str) -> FloatArray | None:
     A column in which only some values are numbers is an error: ignoring it would hide the numbers,
     and reading the rest as missing would hide the text.
     """
-    if isinstance(column, nw.Series):
+    if isinstance(column, np.ndarray):
+        if column.dtype.kind in "iufb":
+            return column.astype(np.float64, copy=False)
+        if column.dtype.kind in "cmM":
+            return None
+    else:
+        import narwhals as nw
+
         if column.dtype.is_numeric() or column.dtype == nw.Boolean:
             return np.asarray(column.cast(nw.Float64).to_numpy(), dtype=np.float64)
         if column.dtype.is_temporal() or column.dtype.is_nested() or column.dtype == nw.Binary:
             return None
-    elif column.dtype.kind in "iufb":
-        return column.astype(np.float64, copy=False)
-    elif column.dtype.kind in "cmM":
-        return None
     return _numbers_of_objects(to_list(column), name)
 
 
 def rounds_integers(column: Column, values: FloatArray) -> bool:
     """Whether integers of the column lie beyond 2**53, where float64 no longer holds each one."""
-    if isinstance(column, nw.Series):
-        whole = column.dtype.is_integer()
-    else:
+    if isinstance(column, np.ndarray):
         whole = column.dtype.kind in "iu"
+    else:
+        whole = column.dtype.is_integer()
     return whole and bool(np.any(np.abs(values) > _EXACT_INTEGERS))
 
 

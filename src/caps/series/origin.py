@@ -2,14 +2,16 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
 from caps.series.columns import Column
 from caps.series.timestamps import TimeArray
+
+if TYPE_CHECKING:
+    import narwhals as nw
 
 Rows = slice | NDArray[np.intp]
 
@@ -25,7 +27,7 @@ class Origin:
     library: Any = None  # a narwhals Implementation
     index: Any = None  # the pandas index
     time_name: str | None = None
-    time_column: Column | None = None
+    time_column: "Column | None" = None
 
     def take(self, rows: Rows) -> "Origin":
         """The origin of some of the rows."""
@@ -46,6 +48,8 @@ class Origin:
             head[self.time_name] = time if timezone is None else _Zoned(time, timezone)
         if self.library is None:
             return {name: _as_numpy(column) for name, column in {**head, **columns}.items()}
+        import narwhals as nw
+
         if self.library is nw.Implementation.PANDAS:
             return self._pandas({**head, **columns})
         series = {
@@ -55,6 +59,7 @@ class Origin:
         return nw.from_dict(series).to_native()
 
     def _pandas(self, data: Mapping[str, Any]) -> Any:
+        import narwhals as nw
         import pandas as pd
 
         arrays = {}
@@ -82,7 +87,9 @@ def _as_numpy(column: Any) -> NDArray[Any]:
     return np.asarray(column.utc if isinstance(column, _Zoned) else column)
 
 
-def _as_narwhals(name: str, column: Any, library: Any) -> nw.Series[Any]:
+def _as_narwhals(name: str, column: Any, library: Any) -> "nw.Series[Any]":
+    import narwhals as nw
+
     if isinstance(column, nw.Series):
         return column.alias(name)
     if isinstance(column, _Zoned):

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
@@ -116,12 +115,13 @@ def to_nanoseconds(times: NDArray[Any], name: str) -> TimeArray:
 
 
 def _typed_times(column: Column, name: str, wanted: TimeFormat) -> Instants:
-    zone = None
-    if isinstance(column, nw.Series) and isinstance(column.dtype, nw.Datetime):
-        zone = column.dtype.time_zone
+    if isinstance(column, np.ndarray):
+        return _in_utc(to_nanoseconds(column, name), None, name, wanted)
+    import narwhals as nw
+
+    zone = column.dtype.time_zone if isinstance(column.dtype, nw.Datetime) else None
     # The libraries give zone-aware columns to numpy in UTC.
-    stamps = column.to_numpy() if isinstance(column, nw.Series) else column
-    return _in_utc(to_nanoseconds(stamps, name), zone, name, wanted)
+    return _in_utc(to_nanoseconds(column.to_numpy(), name), zone, name, wanted)
 
 
 def _in_utc(times: TimeArray, zone: str | None, name: str, wanted: TimeFormat) -> Instants:
@@ -148,11 +148,11 @@ def _index_to_utc(index: "pd.DatetimeIndex", name: str) -> TimeArray:
 
 def _plain_numbers(column: Column, name: str) -> NDArray[Any]:
     """Numbers as they are: an epoch in nanoseconds does not survive float64."""
-    if isinstance(column, nw.Series):
+    if isinstance(column, np.ndarray):
+        values = column if column.dtype.kind in "iuf" else numbers(column, name)
+    else:
         whole = column.dtype.is_integer() and not column.is_null().any()
         values = column.to_numpy() if whole else numbers(column, name)
-    else:
-        values = column if column.dtype.kind in "iuf" else numbers(column, name)
     if values is None:
         raise InputError(f"column {name!r} holds no times", "name the time column with time=")
     array = np.asarray(values)
