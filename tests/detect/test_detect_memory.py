@@ -125,6 +125,14 @@ def test_causal_evidence_equals_feeding_rows_one_at_a_time(remembered: Memory) -
         np.testing.assert_allclose(alone, whole[row : row + 1], rtol=0, atol=1e-6)
 
 
+def test_causal_evidence_of_training_is_not_about_itself(remembered: Memory) -> None:
+    learned = remembered.causal_evidence(beats(TRAINING), last=500, within=Within(0))
+    unseen = remembered.causal_evidence(beats(TRAINING, seed=2), last=500)
+    naive = remembered.causal_evidence(beats(TRAINING), last=500)
+    assert abs(np.median(learned) - np.median(unseen)) < 0.5
+    assert np.median(naive) < np.median(learned) - 1
+
+
 def test_causal_evidence_does_not_know_the_future(remembered: Memory) -> None:
     values = beats(500, seed=3)
     changed = values.copy()

@@ -153,7 +153,7 @@ def channel_scores(
     if channel.memory is None or channel.usual is None:
         return np.asarray(expit(logits))
     if causal:
-        unlike = channel.memory.causal_evidence(scaled, last=last)
+        unlike = channel.memory.causal_evidence(scaled, last=last, within=within)
         return np.asarray(expit(joined(unlike, channel.usual.standardise(logits))))
     within = within or channel.memory.recognise(scaled)
     unlike = channel.memory.evidence(scaled, within)

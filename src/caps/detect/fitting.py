@@ -176,11 +176,10 @@ class _Work:
         )
 
     def calibrate_rows(self, fitted: Fitted) -> Calibration:
-        """Calibrate what all channels say together, on the same held-out rows."""
+        """Calibrate what all channels say together, on the same rows."""
         blocks = []
         for block, around in self._calibration_blocks():
-            within = Within(around.start, blind=block)
-            score = fitted.score(self.train[around], within=within).score
+            score = fitted.score(self.train[around], within=Within(around.start)).score
             blocks.append(score[block.start - around.start : block.stop - around.start])
         made = calibrate(self._without_known(blocks), self.settings.rules)
         peaks = made.event_rate[-1] * made.rows
@@ -275,7 +274,7 @@ class _Work:
         """What the detector says of rows it has not learned from."""
         assert channel.detector is not None
         logits = []
-        for block, around in self._calibration_blocks():
+        for block, around in self._held_blocks():
             values = self.remembered[around, place]
             said = detector_logits(channel.detector, values, causal=self.settings.causal)
             logits.append(said[block.start - around.start : block.stop - around.start])
@@ -285,7 +284,7 @@ class _Work:
         values, causal = self.remembered[:, place], self.settings.causal
         scores = []
         for block, around in self._calibration_blocks():
-            within = Within(around.start, blind=block)
+            within = Within(around.start)
             score = channel_scores(channel, values[around], causal=causal, within=within)
             assert score is not None  # the channel has a detector
             scores.append(score[block.start - around.start : block.stop - around.start])
@@ -296,17 +295,27 @@ class _Work:
         return [] if whole is None else [whole]
 
     def _calibration_blocks(self) -> list[tuple[slice, slice]]:
-        """Held-out rows, and the same with what their windows reach."""
-        reach, causal = self.settings.detector.window, self.settings.causal
-        if self.settings.memory:
-            reach = max(reach, *LENGTHS)
+        """Rows to calibrate on, and the same with what their windows reach.
+
+        A memory compares no row with itself, so that all of the training part will do; what the
+        detector has learned of most of it counts for little beside that.
+        """
+        if not self.settings.memory:
+            return self._held_blocks()
+        rows = len(self.train)
+        start = max(0, rows - CAUSAL_ROWS) if self.settings.causal else 0
+        return [(slice(start, rows), slice(max(0, start - max(LENGTHS)), rows))]
+
+    def _held_blocks(self) -> list[tuple[slice, slice]]:
+        """Rows that the detector has not learned from, and the same with what windows reach."""
+        window, causal = self.settings.detector.window, self.settings.causal
         blocks = []
         for block in self.held:
             start = block.start
             if causal:
                 start = max(start, block.stop - CAUSAL_ROWS // len(self.held))
-            stop = block.stop if causal else min(len(self.train), block.stop + reach)
-            blocks.append((slice(start, block.stop), slice(max(0, start - reach), stop)))
+            stop = block.stop if causal else min(len(self.train), block.stop + window)
+            blocks.append((slice(start, block.stop), slice(max(0, start - window), stop)))
         return blocks
 
     def _without_known(self, blocks: list[FloatArray]) -> list[FloatArray]:

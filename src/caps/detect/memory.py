@@ -170,7 +170,9 @@ class Memory:
             parts.append(usual.standardise(spread))
         return np.where(np.isfinite(values), soft_maximum(parts, len(values)), np.nan)
 
-    def causal_evidence(self, values: FloatArray, *, last: int | None = None) -> FloatArray:
+    def causal_evidence(
+        self, values: FloatArray, *, last: int | None = None, within: Within | None = None
+    ) -> FloatArray:
         """The same from the past only: of the stretches that end at each of the last rows."""
         last = len(values) if last is None else min(last, len(values))
         parts: list[FloatArray] = []
@@ -188,8 +190,11 @@ class Memory:
                     continue
                 stretches = summed_up_alone(windows[enough])
                 rows = ends[enough] - (len(values) - last)
+                starts = ends[enough] - length + 1
                 for form, bank in banks.items():
-                    for measure, found in _measured(bank, in_form(stretches, form), exact=True):
+                    left_out = self._left_out(bank, starts, within)
+                    wanted = in_form(stretches, form)
+                    for measure, found in _measured(bank, wanted, left_out, exact=True):
                         told[Part(length, form, measure)][rows] = found
             parts += [self.usual_causal[part].standardise(each) for part, each in told.items()]
         seen = np.isfinite(values[len(values) - last :])
@@ -207,13 +212,22 @@ class Memory:
             enough = observed_share(values, starts, length) >= LEAST_OBSERVED
             stretches = summed_up(bridged, starts, length)
             for form, bank in banks.items():
-                left_out = None
-                if within is not None:
-                    left_out = bank.around(starts + within.place - self.first)
-                    if within.blind is not None:
-                        left_out = _wider(bank, left_out, within.blind, self.first)
+                left_out = self._left_out(bank, starts, within)
                 for measure, told in _measured(bank, in_form(stretches, form), left_out):
                     yield Part(length, form, measure), starts, np.where(enough, told, np.nan)
+
+    def _left_out(
+        self, bank: Bank, starts: Rows, within: Within | None
+    ) -> tuple[Rows, Rows] | None:
+        """Which stretches of the bank are not to be compared with those that begin at `starts`."""
+        if within is None:
+            return None
+        first, last = bank.around(starts + within.place - self.first)
+        if within.blind is not None:  # it lies around what is looked up
+            low, high = within.blind.start - self.first, within.blind.stop - self.first
+            first = np.minimum(first, np.searchsorted(bank.starts, low - bank.length + 1))
+            last = np.maximum(last, np.searchsorted(bank.starts, high))
+        return first, last
 
     def to_dict(self) -> dict[str, Any]:
         """What is not the rows, as JSON values."""
@@ -265,14 +279,6 @@ def _measured(
     distance, which = bank.look(stretches, left_out, exact=exact)
     yield "distance", np.log(distance + FLOOR)
     yield "relative", np.log((distance + FLOOR) / (bank.own[which] + FLOOR))
-
-
-def _wider(bank: Bank, left_out: tuple[Rows, Rows], blind: slice, first: int) -> tuple[Rows, Rows]:
-    """Leave out those that overlap the blind rows too; they lie around what is looked up."""
-    low, high = np.searchsorted(
-        bank.starts, [blind.start - first - bank.length + 1, blind.stop - first]
-    )
-    return np.minimum(left_out[0], low), np.maximum(left_out[1], high)
 
 
 def spread_out(told: FloatArray, starts: Rows, length: int, rows: int) -> FloatArray:
