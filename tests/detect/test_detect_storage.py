@@ -12,7 +12,7 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from caps import CAPS, ArtifactError
-from caps.detect.storage import _digest
+from caps.detect.description import digest
 from untrained_weights import FAST, noisy_wave, save_untrained_weights
 
 ROWS = 700
@@ -111,7 +111,7 @@ def forge(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
     path = folder / "manifest.json"
     manifest = json.loads(path.read_text())
     change(manifest)
-    manifest["digest"] = _digest({name: manifest[name] for name in ("parameters", "model")})
+    manifest["digest"] = digest({name: manifest[name] for name in ("parameters", "model")})
     path.write_text(json.dumps(manifest))
 
 

@@ -4,9 +4,10 @@ The rows around the event are looked up in the training part, shape and level; w
 between such surroundings is what was to be expected here.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
-from scipy.signal import correlate
 
 from caps.errors import InputError
 
@@ -20,6 +21,13 @@ FEWEST = 8  # rows of surroundings below which nothing can be matched
 MOST_UNSEEN = 0.1  # of a place in the bank
 EDGE = 16  # rows at either end that tie the counterpart to its surroundings
 LEAST_SPREAD = 0.1  # of the whole series, whose spread is 1: flat surroundings still have a scale
+
+
+class Counterpart(NamedTuple):
+    """What was to be expected in the rows of an event, and how well such rows are known."""
+
+    expected: FloatArray  # (end - start,)
+    error: float | None  # robust spread beside the event; None where nothing alike was found
 
 
 def normal_counterpart(
@@ -36,6 +44,13 @@ def normal_counterpart(
     >>> bool(np.abs(normal_counterpart(broken, 90, 110, wave) - wave[390:410]).max() < 0.05)
     True
     """
+    return counterpart_of(values, start, end, bank, likes=likes).expected
+
+
+def counterpart_of(
+    values: FloatArray, start: int, end: int, bank: FloatArray, *, likes: int = LIKES
+) -> Counterpart:
+    """The normal counterpart of the rows [start, end), and its error in their surroundings."""
     if not 0 <= start < end <= len(values):
         raise InputError(
             f"an event from row {start} to {end} in {len(values)} rows", "name rows of the series"
@@ -45,18 +60,19 @@ def normal_counterpart(
     around = _surroundings(window, inside)
     line = _line(window, around)
     if around.sum() < FEWEST:
-        return line[inside]
+        return Counterpart(line[inside], None)
     # Surroundings are given up at the far ends where the training part is shorter.
     spare = max(0, len(window) - len(bank))
     cut = slice(min(spare, inside.start), len(window) - max(0, spare - inside.start))
     if cut.stop < inside.stop or around[cut].sum() < FEWEST:
-        return line[inside]
+        return Counterpart(line[inside], None)
     expected = _recalled(window[cut], around[cut], bank, likes)
     if expected is None:
-        return line[inside]
+        return Counterpart(line[inside], None)
     error = np.where(around[cut], window[cut] - expected, np.nan)
-    whole = expected + _line(error, around[cut], rows=EDGE)
-    return np.asarray(whole[inside.start - cut.start : inside.stop - cut.start])
+    tied = _line(error, around[cut], rows=EDGE)
+    spread = 1.4826 * float(np.nanmedian(np.abs(error - tied)))
+    return Counterpart((expected + tied)[inside.start - cut.start : inside.stop - cut.start], spread)
 
 
 def deviation(
@@ -100,7 +116,7 @@ def _recalled(
     rows = np.arange(len(bank))
     filled = np.interp(rows, rows[seen], bank[seen])
     distance, level = _distances(window, around, filled)
-    unseen = correlate((~seen).astype(np.float64), np.ones(size), mode="valid")
+    unseen = _correlate((~seen).astype(np.float64), np.ones(size))
     distance[unseen > MOST_UNSEEN * size] = np.inf
     _leave_itself_out(distance, window, around, filled)
     found = []
@@ -125,9 +141,9 @@ def _distances(
     weight = around / around.sum()
     here = np.where(around, window, 0.0)
     mean_here = float((weight * here).sum())
-    mean = correlate(bank, weight, mode="valid")
-    square = correlate(bank**2, weight, mode="valid")
-    product = correlate(bank, weight * here, mode="valid")
+    mean = _correlate(bank, weight)
+    square = _correlate(bank**2, weight)
+    product = _correlate(bank, weight * here)
     level = mean_here - mean
     whole = float((weight * here**2).sum()) - 2 * product + square
     return np.maximum(whole - (1 - LEVEL) * level**2, 0.0), level
@@ -145,9 +161,16 @@ def _leave_itself_out(
     here = np.where(weight > 0, window, 0.0)
     apart = (
         float((weight * here**2).sum())
-        - 2 * correlate(bank, weight * here, mode="valid")
-        + correlate(bank**2, weight, mode="valid")
+        - 2 * _correlate(bank, weight * here)
+        + _correlate(bank**2, weight)
     )
     for place in np.flatnonzero((apart < 1e-9) & (distance < 1e-9)):
         if np.allclose(bank[place + inside], window[inside], rtol=0, atol=1e-6):
             distance[max(0, place - len(window)) : place + len(window) + 1] = np.inf
+
+
+def _correlate(values: FloatArray, weights: FloatArray) -> FloatArray:
+    """The sum of products at every place where the weights fit; wrapped ends are left out."""
+    rows = len(values)
+    spectrum = np.fft.rfft(values) * np.conj(np.fft.rfft(weights, rows))
+    return np.asarray(np.fft.irfft(spectrum, rows)[: rows - len(weights) + 1])

@@ -4,8 +4,8 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logit
 
+from caps.detect.logistic import logit
 from caps.detect.threshold import Calibration
 from caps.errors import InputError
 

@@ -5,15 +5,14 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
 from caps.detect.evidence import Aggregate, combine, evidence_of, score_of, shares, tail_evidence
 from caps.detect.level import ROWS as LEVEL_ROWS
 from caps.detect.level import LevelRange
+from caps.detect.logistic import expit
 from caps.detect.memory import LARGEST, Memory, Usual, Within, joined
-from caps.detect.networks import Detector
-from caps.detect.scoring import score_logits
 from caps.detect.threshold import Calibration
+from caps.detect.windowed import RowDetector
 from caps.errors import InputError
 from caps.series import Scaler, Series
 from caps.series.scaling import CLIP
@@ -33,7 +32,7 @@ class Channel:
     name: str
     state: State
     rows: int  # observed in training
-    detector: Detector | None
+    detector: RowDetector | None
     calibration: Calibration | None  # of its own scores
     bank: NDArray[np.float32]  # (time,) scaled training rows, for normal counterparts
     level: LevelRange | None = None  # None: levels say nothing
@@ -165,10 +164,10 @@ def channel_scores(
 
 
 def detector_logits(
-    detector: Detector, scaled: FloatArray, *, causal: bool, last: int | None = None
+    detector: RowDetector, scaled: FloatArray, *, causal: bool, last: int | None = None
 ) -> FloatArray:
     """What the detector says of values scaled for the memory, cut to what it has seen."""
-    return score_logits(detector, np.clip(scaled, -CLIP, CLIP), causal=causal, last=last)
+    return detector.row_logits(np.clip(scaled, -CLIP, CLIP), causal=causal, last=last)
 
 
 def _standing(channel: Channel, values: FloatArray, centre: float) -> FloatArray:

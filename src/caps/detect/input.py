@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caps.errors import InputError
-from caps.series import Series, read
+from caps.series import Series
 
 Moment = int | str | date | np.datetime64
 Span = tuple[int, int]
@@ -17,6 +17,8 @@ Span = tuple[int, int]
 def read_input(source: Any, *, columns: Any = None, time: Any = None) -> Series:
     """Read what `fit` or a scoring method was given; a `Series` may still be cut to columns."""
     if not isinstance(source, Series):
+        from caps.series import read  # here, as it needs narwhals
+
         return read(source, columns=columns, time=time, minimum_rows=1)
     if columns is None:
         return source

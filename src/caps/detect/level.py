@@ -10,7 +10,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.signal import lfilter
 
 from caps.errors import ArtifactError
 
@@ -71,7 +70,9 @@ class LevelRange:
 def levels_of(scaled: FloatArray) -> FloatArray:
     """Mean of the observed values among the last ROWS rows, past only."""
     seen = np.isfinite(scaled)
-    box = np.ones(min(ROWS, max(len(scaled), 1)))
-    total = lfilter(box, [1.0], np.where(seen, scaled, 0.0))
-    count = np.rint(lfilter(box, [1.0], seen.astype(np.float64)))
+    if len(scaled) == 0:
+        return np.zeros(0)
+    box = np.ones(min(ROWS, len(scaled)))
+    total = np.convolve(np.where(seen, scaled, 0.0), box)[: len(scaled)]
+    count = np.rint(np.convolve(seen.astype(np.float64), box)[: len(scaled)])
     return np.asarray(np.where(count > 0, total / np.maximum(count, 1), np.nan))

@@ -1,7 +1,9 @@
 """Detector networks D: windows of the scaled series in, one logit for every time step out."""
 
+import numpy as np
 import torch
 from einops import rearrange
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from caps.detect.config import DetectorConfig, View
@@ -146,3 +148,11 @@ class Detector(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:  # (batch, time) -> (batch, time) logits
         return torch.stack([member(x) for member in self.members]).mean(dim=0)
+
+    def row_logits(
+        self, values: NDArray[np.float64], *, causal: bool = False, last: int | None = None
+    ) -> NDArray[np.float64]:
+        """A logit for each of the last rows of a scaled series."""
+        from caps.detect.scoring import score_logits
+
+        return score_logits(self, values, causal=causal, last=last)

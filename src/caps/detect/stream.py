@@ -55,7 +55,14 @@ class Stream:
     `lateness` is how many steps a row waits for rows that should have come before it.
     """
 
-    def __init__(self, fitted: Fitted, threshold: float, *, lateness: int = 0) -> None:
+    def __init__(
+        self,
+        fitted: Fitted,
+        threshold: float,
+        *,
+        lateness: int = 0,
+        drift: DriftWatch | None = None,
+    ) -> None:
         if not fitted.causal:
             raise InputError(
                 "the model scores rows by both sides, a stream knows the past only",
@@ -73,7 +80,7 @@ class Stream:
         self.fitted = fitted
         self.arrivals = Arrivals(step, lateness)
         self.tracker = EventTracker(threshold, fitted.calibration.rules, fitted.names)
-        self.drift = DriftWatch(fitted.calibration)
+        self.drift = drift or DriftWatch(fitted.calibration)
         self.past = np.empty((0, len(fitted.names)))  # the last `context` rows of the grid
         self.rows = 0  # of the grid, so far
         self.origin: int | None = None  # position of row 0 among the arrivals

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betaincinv
 
 from caps.detect.threshold import Calibration
 
@@ -32,8 +31,8 @@ GOLDEN = 0.6180339887498949
 class DriftWatch:
     """Watches the p-values of a stream; `found` from the moment a refit is recommended."""
 
-    def __init__(self, calibration: Calibration) -> None:
-        self.bets = _bets(calibration)
+    def __init__(self, calibration: Calibration, bets: FloatArray | None = None) -> None:
+        self.bets = _bets(calibration) if bets is None else bets
         self.capital = np.zeros((len(self.bets), len(STAKES)))
         self.looks = 0
         self.rows = 0  # observed
@@ -97,6 +96,8 @@ def _upper_limit(share: float, looks: float) -> float:
     """Clopper and Pearson's upper confidence limit of a share seen in so many looks."""
     if share >= 1.0:
         return 1.0
+    from scipy.special import betaincinv  # an exported model brings its bets and does without
+
     return float(betaincinv(share * looks + 1.0, (1.0 - share) * looks, 1.0 - DOUBT))
 
 

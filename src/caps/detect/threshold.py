@@ -13,9 +13,9 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit, logit
 
 from caps.detect.events import EventRules, event_spans
+from caps.detect.logistic import expit, logit
 from caps.errors import ArtifactError, InputError
 
 FloatArray = NDArray[np.float64]
@@ -251,8 +251,7 @@ def _logit(scores: ArrayLike) -> FloatArray:
     scores = np.asarray(scores, dtype=np.float64)
     if ((scores < 0) | (scores > 1)).any():
         raise InputError("a score lies outside [0, 1]", "give the scores of score_series")
-    with np.errstate(divide="ignore"):
-        return np.asarray(np.clip(logit(scores), -LARGEST_LOGIT, LARGEST_LOGIT))
+    return np.asarray(np.clip(logit(scores), -LARGEST_LOGIT, LARGEST_LOGIT))
 
 
 def _count(blocks: list[FloatArray], level: float, rules: EventRules) -> int:
