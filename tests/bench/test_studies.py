@@ -18,6 +18,7 @@ from caps.bench.studies.context_gap import decompose
 from caps.bench.studies.parts import series_mark
 from caps.bench.studies.study import Report, StudyRun, write_report
 from caps.bench.summary import cell_frame
+from caps.cli.main import main
 from caps.errors import InputError
 from caps.series import Scaler
 from untrained_weights import FAST, save_untrained_weights
@@ -216,3 +217,21 @@ def test_a_report_is_written_with_its_numbers_as_json(quick: StudyRun) -> None:
     assert text.index("How.") < text.index("## T") < text.index("- Agrees.")
     facts = json.loads(page.with_suffix(".json").read_text(encoding="utf-8"))
     assert facts["tables"]["t"]["rows"] == [{"a": "x", "b": "1"}]
+
+
+def test_the_command_prints_the_page_and_names_what_it_does_not_know(
+    data, write_series, tmp_path: Path, weights: Path, capsys
+) -> None:
+    write_series()
+    arguments = ["bench", "study", "natural-contamination", "--quick", "--data", str(data)]
+    arguments += ["--out", str(tmp_path / "out"), "--weights", str(weights)]
+    main(arguments)
+    assert "# Contamination of references" in capsys.readouterr().out
+    main([*arguments, "--json"])
+    told = json.loads(capsys.readouterr().out)
+    assert told["study"] == "natural-contamination"
+    assert Path(told["page"]).is_file()
+    with pytest.raises(SystemExit) as stopped:
+        main(["bench", "study", "nonsense", "--out", str(tmp_path)])
+    assert stopped.value.code == 2
+    assert "choose from ablations" in capsys.readouterr().err

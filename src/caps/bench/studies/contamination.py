@@ -86,7 +86,7 @@ def contamination(run: StudyRun) -> Report:
 def natural_contamination(run: StudyRun) -> Report:
     """How many references of each dataset hold anomalies, and how many of those are trimmed."""
     found: dict[str, list[dict[str, Any]]] = {}
-    series = run.needed() if not run.quick else _first_of_each(run.files, 4)
+    series = run.needed() if not run.quick else _some_of_each(run.files, 4)
     for file in series:
         run.say(f"references of {file.name}")
         key = {"series": file.name, "train": file.train, "limit": REFERENCES, "seeds": [0]}
@@ -212,11 +212,13 @@ def _donate(run: StudyRun, series: Sequence[SeriesFile]) -> None:
         np.savez(stream, windows=np.concatenate(windows), origin=np.array(origin))
 
 
-def _first_of_each(files: Sequence[SeriesFile], most: int) -> list[SeriesFile]:
+def _some_of_each(files: Sequence[SeriesFile], most: int) -> list[SeriesFile]:
     taken: dict[str, list[SeriesFile]] = {}
     for file in files:
         if file.dataset not in MULTIVARIATE:
             taken.setdefault(file.dataset, []).append(file)
     if not taken:
         raise InputError("this study needs series", "give TSB-AD zips or folders by --data")
-    return [file for group in taken.values() for file in group[:most]]
+    return [
+        file for group in taken.values() for file in group[:: max(1, len(group) // most)][:most]
+    ]

@@ -63,7 +63,7 @@ class FromParts:
         scaled = self._scaler.transform(train)[:, 0]
         return trim_references(reference_windows(scaled, limit=REFERENCES, rng=rng), rng=rng)
 
-    def config(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, Any]:
         """What decides the scores."""
         weights = weights_hash(self.setting.weights)
         return {"detector": self.detector_config.to_dict(), "weights": weights}
@@ -90,9 +90,9 @@ class Covering(FromParts):
             self.excluded = int(told.mean(axis=0).argmax())
         return self.fit(series[:train])
 
-    def config(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, Any]:
         """What decides the scores."""
-        return {**super().config(), "excluding": self.excluding}
+        return {**super().settings(), "excluding": self.excluding}
 
 
 class Contaminated(FromParts):
@@ -113,11 +113,11 @@ class Contaminated(FromParts):
             return mixed
         return trim_references(mixed, rng=rng)
 
-    def config(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, Any]:
         """What decides the scores."""
         donors = hashlib.sha256(self.donors.read_bytes()).hexdigest()[:12]
         return {
-            **super().config(),
+            **super().settings(),
             "percent": self.percent,
             "trimmed": self.trimmed,
             "donors": donors,

@@ -63,7 +63,7 @@ class Variant:
         scores: FloatArray = self.model.decision_function(series)
         return scores
 
-    def config(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, Any]:
         """What decides the scores: weights count by content, wherever they lie."""
         facts = public_facts(self.model.get_params())
         return {**facts, "pretrained": weights_hash(self._weights)}

@@ -11,7 +11,7 @@ from typing import Any
 
 from caps.artifacts import MANIFEST
 from caps.bench.studies.study import StudyRun
-from caps.errors import ArtifactError, InputError
+from caps.errors import InputError
 from caps.realize import PRIORS, Preset, Pretrained, PriorKind, Sampler, fit_prior, preset_named
 from caps.realize.config import Mechanism, RealizeConfig
 from caps.realize.presets import TINY
@@ -26,7 +26,7 @@ PAPER_PAIRS = 48_000
 AMOUNTS = (5_000, 10_000, 20_000, PAPER_PAIRS)
 CLUSTERS = (1, 3, 5, 7)
 SEED = 0
-PRIOR_PAIRS = 6_000  # behind the priors that are fitted anew
+PRIOR_PAIRS, QUICK_PRIOR_PAIRS = 6_000, 1_536  # behind the priors that are fitted anew
 QUICK_CHECKED = 300  # unseen pairs behind the manifest of a quick pretraining
 
 # A small pretraining: the method of `cpu` with narrow networks and few steps, a minute or two each.
@@ -123,6 +123,10 @@ def trained(run: StudyRun, name: str) -> Trained:
     target = run.out / "weights" / name
     preset = known[name]
     if not _is_there(target, preset):
+        if (target / MANIFEST).is_file():
+            raise InputError(
+                f"{target} was made with other settings", "name another folder with --out"
+            )
         if name == "default" and _is_there(SHIPPED, preset):
             shutil.copytree(SHIPPED, target)
         else:
@@ -137,10 +141,10 @@ def with_prior(run: StudyRun, kind: PriorKind) -> Trained:
     target = run.out / "weights" / f"prior-{kind}"
     source = run.pretrained
     wanted = replace(source.preset, realize=replace(source.preset.realize, prior=kind))
-    own = {"prior of": source.facts.get("sha256")}
-    if not (_is_there(target, wanted) and _facts(target).get("study") == own):
+    own = {"prior of": source.facts.get("sha256"), "pairs": _prior_pairs(run)}
+    if not (target / MANIFEST).is_file() or _facts(target).get("study") != own:
         run.say(f"fitting {kind} priors")
-        pairs = simulate_pairs(PRIOR_PAIRS if not run.quick else 1_800, seed=SEED)
+        pairs = simulate_pairs(_prior_pairs(run), seed=SEED)
         encoded = encode_source(source.representation, pairs, source.code_scale)
         assigned = source.assign(pairs.family, encoded.semantic_code)
         codes = encoded.semantic_code.numpy()
@@ -151,6 +155,10 @@ def with_prior(run: StudyRun, kind: PriorKind) -> Trained:
         facts = {**source.facts, "study": own}
         replace(source, preset=wanted, modes=modes, facts=facts).save(target)
     return Trained(target.name, target, _facts(target))
+
+
+def _prior_pairs(run: StudyRun) -> int:
+    return QUICK_PRIOR_PAIRS if run.quick else PRIOR_PAIRS
 
 
 def _with_pairs(base: Preset, amount: int, *, whole: bool) -> Preset:
@@ -172,15 +180,8 @@ def _with_pairs(base: Preset, amount: int, *, whole: bool) -> Preset:
 def _is_there(folder: Path, preset: Preset) -> bool:
     if not (folder / MANIFEST).is_file():
         return False
-    try:
-        there = Pretrained.load(folder)
-    except ArtifactError:
-        return False
-    if there.preset != preset or there.facts.get("seed") != SEED:
-        if folder == SHIPPED:
-            return False
-        raise InputError(f"{folder} was made with other settings", "name another folder with --out")
-    return True
+    there = Pretrained.load(folder)
+    return there.preset == preset and there.facts.get("seed") == SEED
 
 
 def _facts(folder: Path) -> dict[str, Any]:
