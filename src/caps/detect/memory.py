@@ -42,6 +42,7 @@ STEPS = 16  # stretches are looked up at every sixteenth of their length
 FLOOR = 0.003  # of the spread of training: closer stretches are the same
 SHARPNESS = 0.6  # of the soft maximum over the parts; 0 would be the maximum, infinity the mean
 LEAST_SPREAD = 1e-3
+SLACK_MEAN, SLACK_SPREAD = 0.5, 1.5  # spreads, times: what drift has to exceed to be allowed for
 CAUSAL_CHUNK = 2048
 LARGEST = 100.0  # scaled values beyond are cut: ten spreads or a hundred are not the same here
 DETECTOR_WEIGHT = 0.08  # of the detector beside the parts: about that of two
@@ -97,14 +98,18 @@ class Usual:
     def widened(self, values: FloatArray) -> "Usual":
         """With room for what most of the scored rows are like, so that drift is no anomaly.
 
-        The upper quartile sets the spread: anomalies are rarely a quarter of a series.
+        The upper quartile sets the spread: anomalies are rarely a quarter of a series. What differs
+        from training by no more than chance might changes nothing.
         """
         values = values[np.isfinite(values)]
         if len(values) == 0:
             return self
         median, upper = np.quantile(values, [0.5, 0.75])
         spread = float(upper - median) / 0.6745  # of a normal distribution
-        return Usual(max(self.mean, float(median)), max(self.spread, spread))
+        return Usual(
+            max(self.mean, float(median) - SLACK_MEAN * self.spread),
+            max(self.spread, spread / SLACK_SPREAD),
+        )
 
     def standardise(self, values: FloatArray) -> FloatArray:
         """Spreads above the mean; far beyond says little more than beyond."""
