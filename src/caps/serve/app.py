@@ -1,6 +1,7 @@
 """The ASGI application: endpoints, errors, OpenAPI, health, metrics and the page."""
 
 import logging
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -101,11 +102,25 @@ def _add_errors(app: FastAPI) -> None:
     async def refused(request: Request, error: HTTPException) -> Response:
         if isinstance(error.__cause__, CapsError):  # a body cut off while it was parsed
             return await told(request, error.__cause__)
+        if error.status_code == 405:
+            allowed = _methods(app, request.url.path)
+            return _problem(405, "no such method here", f"use {allowed}", {"Allow": allowed})
         return _problem(error.status_code, str(error.detail), REMEDY, error.headers)
 
     @app.exception_handler(Exception)
     async def unexpected(request: Request, error: Exception) -> Response:
         return _problem(500, "the service failed on this request", "see its log; others go on")
+
+
+def _methods(app: FastAPI, path: str) -> str:
+    """All methods of a path: the router itself names those of one route only."""
+    found = {
+        method.upper()
+        for template, methods in app.openapi()["paths"].items()
+        if re.fullmatch(re.sub(r"\{\w+\}", "[^/]+", template), path)
+        for method in methods
+    }
+    return ", ".join(sorted(found or {"GET"}))
 
 
 def _problem(status: int, problem: str, remedy: str, headers: Any = None) -> Response:

@@ -13,6 +13,9 @@ Position = float  # on the axis of a chart: milliseconds since 1970, or rows
 MOST_ROWS = 20_000  # of one request for scores
 
 
+Rowwise = Field(min_length=1, max_length=MOST_ROWS)
+
+
 class Strict(BaseModel):
     """Unknown keys are errors."""
 
@@ -117,13 +120,15 @@ class ModelFacts(BaseModel):
 class ScoreRequest(Strict):
     """Rows to score: one list for each channel of the model, null for what was not observed."""
 
-    columns: dict[str, list[float | None]] = Field(
+    columns: dict[str, Annotated[list[float | None], Rowwise]] = Field(
         min_length=1,
         max_length=1000,
         description=f"lists of one length, at most {MOST_ROWS:,} rows",
         examples=[{"load": [1.0, 1.2, None, 0.9]}],
     )
-    time: list[str] | None = Field(None, description="times in order, like 2024-03-01T12:00")
+    time: Annotated[list[str], Rowwise] | None = Field(
+        None, description="times in order, like 2024-03-01T12:00"
+    )
 
     @model_validator(mode="after")
     def _check_lengths(self) -> "ScoreRequest":
@@ -132,8 +137,6 @@ class ScoreRequest(Strict):
             lengths.add(len(self.time))
         if len(lengths) > 1:
             raise ValueError("the lists have different lengths")
-        if not 1 <= lengths.pop() <= MOST_ROWS:
-            raise ValueError(f"give 1 to {MOST_ROWS:,} rows; upload longer series")
         return self
 
 

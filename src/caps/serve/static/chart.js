@@ -136,12 +136,12 @@ export class Chart {
     });
     const last = rows.length > 1 ? `${rows.length}` : "";
     this.scoreAxis = score ? `y${last}` : null;
-    if (score) Object.assign(axes[`yaxis${last}`], { range: [0, 1.04], tickvals: [0, 0.5, 1], hoverformat: ".3f" });
+    if (score) Object.assign(axes[`yaxis${last}`], { range: [0, 1.04], tickvals: [0, 0.5, 1], ticktext: ["0", "0.5", "1"], hoverformat: ".3f" });
     const layout = {
       ...style(), ...axes, height: total + TOP + BOTTOM, margin: { l: 52, r: 12, t: TOP, b: BOTTOM },
       dragmode: this.dragmode(), annotations: this.annotations,
       xaxis: { ...timeAxis(dated), anchor: `y${last}`, range: this.view.map((edge) => moment(dated, edge)),
-        title: { text: shown(label), standoff: 4 } },
+        ...(label ? { title: { text: shown(label), standoff: 4 } } : {}) },
     };
     layout.shapes = this.shapes();
     this.place.style.minHeight = `${layout.height}px`;

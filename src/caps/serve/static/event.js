@@ -65,5 +65,12 @@ export const eventCard = (told, dated, { mark, close }) => {
         fact("Channels", bars(told.contributions)))),
     h("div", { class: "actions" },
       h("button", { type: "button", onclick: mark }, "Mark as known anomaly")));
-  return { card, paint: () => draw(place, told, dated), purge: () => Plotly.purge(place) };
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  const paint = () => draw(place, told, dated);
+  dark.addEventListener("change", paint);
+  const purge = () => {
+    dark.removeEventListener("change", paint);
+    Plotly.purge(place);
+  };
+  return { card, paint, purge };
 };

@@ -1,17 +1,21 @@
 // Buttons and keys that move a chart.
 import { h } from "./elements.js";
 
+const TOUCH = "The buttons zoom; tap an event to open it.";
+
 export const tools = (chart, modes, extra = []) => {
+  const hinted = ({ brushing, hint }) => (chart.touch && !brushing ? TOUCH : hint);
   const act = {
     Home: () => chart.show(), "+": () => chart.zoom(0.5), "-": () => chart.zoom(2),
     ArrowLeft: () => chart.zoom(1, -0.5), ArrowRight: () => chart.zoom(1, 0.5),
   };
   const button = (text, key, label) => h("button", {
     type: "button", "aria-label": label, title: label, onclick: () => act[key]() }, text);
-  const radios = modes.map(({ name, brushing, hint }, place) => h("label", { class: "mode" },
-    h("input", { type: "radio", name: "mode", value: name, checked: place === 0,
-      onchange: () => { chart.setBrushing(brushing); hintPlace.textContent = hint; } }), h("span", {}, name)));
-  const hintPlace = h("p", { class: "hint soft" }, modes[0].hint);
+  const radios = modes.map((mode, place) => h("label", { class: "mode" },
+    h("input", { type: "radio", name: "mode", value: mode.name, checked: place === 0,
+      onchange: () => { chart.setBrushing(mode.brushing); hintPlace.textContent = hinted(mode); } }),
+    h("span", {}, mode.name)));
+  const hintPlace = h("p", { class: "hint soft" }, hinted(modes[0]));
   chart.place.addEventListener("keydown", (event) => {
     const key = event.key === "=" ? "+" : event.key;
     if (!act[key] || event.altKey || event.ctrlKey || event.metaKey) return;
