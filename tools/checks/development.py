@@ -1,0 +1,104 @@
+"""Write the development table and the comparison with TSB-AD's published figures into a page.
+
+PYTHONPATH=tools python tools/checks/development.py runs/dev docs/benchmarks.md --published published_vus_pr.csv
+"""
+
+import argparse
+from pathlib import Path
+
+import pandas as pd
+from sections import markdown, rewrite
+
+METRICS = {
+    "test_vus_pr": "VUS-PR",
+    "test_affiliation_f": "Affiliation-F",
+    "test_f1_t": "F1_T",
+    "test_standard_f1": "Standard-F1",
+    "whole_vus_pr": "VUS-PR, whole series",
+}
+TOLD = ("ts_len", "anomaly_len", "num_anomaly", "avg_anomaly_len", "anomaly_ratio")
+NO_METHOD = {*TOLD, "point_anomaly", "seq_anomaly", "file"}
+
+
+def by_dataset(table: pd.DataFrame, metric: str) -> pd.DataFrame:
+    """Means over the series of a dataset, then over seeds; last the mean over datasets."""
+    means = table.groupby(["method", "seed", "dataset"])[metric].mean().groupby(level=[0, 2]).mean()
+    wide = 100 * means.unstack()
+    wide["mean"] = wide.mean(axis=1, skipna=False)
+    return wide.sort_values("mean", ascending=False)
+
+
+def overall(table: pd.DataFrame) -> str:
+    """Means over datasets of every metric, and VUS-PR of each dataset."""
+    columns = {name: by_dataset(table, metric)["mean"] for metric, name in METRICS.items()}
+    summary = pd.DataFrame(columns).sort_values("VUS-PR", ascending=False)
+    count = table.groupby("method")["series"].nunique()
+    rows = [
+        (method, *(f"{value:.1f}" for value in values), str(count[method]))
+        for method, *values in summary.itertuples()
+        if values[0] == values[0]  # a method that lacks a dataset has no mean
+    ]
+    text = markdown(("method", *METRICS.values(), "series"), rows)
+    wide = by_dataset(table, "test_vus_pr").dropna()
+    datasets = [
+        (method, *(f"{value:.1f}" for value in values)) for method, *values in wide.itertuples()
+    ]
+    return f"{text}\nVUS-PR by dataset, test part:\n\n{markdown(('method', *wide.columns), datasets)}"
+
+
+def beside_published(table: pd.DataFrame, published: Path) -> str:
+    """Whole-series VUS-PR of ours and of the best published methods, on the same series."""
+    theirs = pd.read_csv(published).set_index("file")
+    theirs = theirs[[name for name in theirs.columns if name not in NO_METHOD]]
+    ours = table[table.method.isin(["caps", "caps-memory"])]
+    ours = ours.pivot_table(index="series", columns="method", values="whole_vus_pr")
+    both = ours.join(theirs, how="inner")
+    dataset = both.index.to_series().str.split("_").str[1]
+    means = 100 * both.groupby(dataset).mean()
+    rows, best_of = [], means[list(theirs.columns)]
+    for name, values in means.iterrows():
+        best = best_of.loc[name].sort_values(ascending=False)
+        rows.append(
+            (
+                str(name),
+                str(int((dataset == name).sum())),
+                f"{values['caps']:.1f}",
+                f"{values['caps-memory']:.1f}",
+                f"{best.iloc[0]:.1f} ({best.index[0]})",
+                f"{best.iloc[1]:.1f} ({best.index[1]})",
+            )
+        )
+    single = best_of.mean().sort_values(ascending=False)
+    rows.append(
+        (
+            "**mean**",
+            str(len(both)),
+            f"**{means['caps'].mean():.1f}**",
+            f"{means['caps-memory'].mean():.1f}",
+            f"{best_of.max(axis=1).mean():.1f} (best of each dataset)",
+            f"{single.iloc[0]:.1f} ({single.index[0]}, best single method)",
+        )
+    )
+    header = ("dataset", "series", "caps", "caps-memory", "best published", "second")
+    return markdown(header, rows)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("results", type=Path)
+    parser.add_argument("page", type=Path)
+    parser.add_argument("--published", type=Path)
+    arguments = parser.parse_args()
+    table = pd.read_csv(arguments.results / "tables" / "cells.csv")
+    table = table[table.status == "done"]
+    text = overall(table)
+    rewrite(arguments.page, "development", text)
+    print(text)
+    if arguments.published:
+        text = beside_published(table, arguments.published)
+        rewrite(arguments.page, "published", text)
+        print(text)
+
+
+if __name__ == "__main__":
+    main()
