@@ -23,10 +23,11 @@ MAY_IMPORT = {
     "baselines": {"detect", "recover", "metrics", "series"},
     "report": {"detect", "series"},
     "watch": {"detect", "series"},
+    "export": {"detect", "series"},
     "serve": {"detect", "report", "series"},
     "fleet": {"detect", "report", "series"},
 }
-MAY_IMPORT["bench"] = set(MAY_IMPORT) - {"report", "serve", "fleet", "watch"}
+MAY_IMPORT["bench"] = set(MAY_IMPORT) - {"report", "export", "serve", "fleet", "watch"}
 WITHOUT_TORCH = {"artifacts", "errors", "series", "metrics", "simulate"}
 
 

@@ -56,6 +56,11 @@ COMMANDS = (
         "caps watch model/ --input metrics.csv --follow --state watch/",
     ),
     Command(
+        "export",
+        "Write a saved model as one ONNX file, scored without torch.",
+        "caps export model/ --onnx model.onnx",
+    ),
+    Command(
         "serve",
         "Serve models over HTTP, with a page.",
         "caps serve models/ --port 8100",

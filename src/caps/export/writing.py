@@ -1,0 +1,78 @@
+"""From a fitted model to one ONNX file, checked against the model before it is written."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from caps.artifacts import replacing
+from caps.detect.description import describe
+from caps.detect.estimator import CAPS
+from caps.detect.fitted import Fitted
+from caps.detect.networks import Detector
+from caps.detect.stream_drift import DriftWatch
+from caps.errors import CapsError, InputError
+from caps.export.file import described, sealed
+from caps.export.graph import graph_of
+from caps.export.model import OnnxModel
+from caps.series import Series
+
+CHECKED_ROWS = 1024  # of the training part
+LARGEST_DIFFERENCE = 1e-3  # of scores: rounding stays a hundred times below
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """What was written."""
+
+    path: Path
+    size: int  # bytes
+    difference: float  # largest, of the scores of training rows by either way
+
+
+def write_onnx(model: CAPS, path: str | os.PathLike[str]) -> Exported:
+    """Write a fitted model as one ONNX file, for `OnnxModel.load`."""
+    path = Path(path)
+    if path.is_dir():
+        raise InputError(f"{path} is a folder", "name a file, like model.onnx")
+    fitted: Fitted = model.fitted_
+    learned = {
+        place: channel.detector
+        for place, channel in enumerate(fitted.channels)
+        if isinstance(channel.detector, Detector)
+    }
+    if not learned:
+        raise InputError(
+            "no channel of the model has a detector, there is nothing to export",
+            "fit it on a series that varies",
+        )
+    facts = {
+        "alarms": model.alarms,
+        "model": describe(fitted),
+        "networks": {str(place): network for network, place in enumerate(learned)},
+        "bets": DriftWatch(fitted.calibration).bets.tolist(),
+    }
+    description = described(facts, [channel.bank for channel in fitted.channels])
+    content = sealed(graph_of(list(learned.values()), description))
+    difference = _difference(fitted, OnnxModel.from_bytes(content, str(path)).fitted)
+    if difference > LARGEST_DIFFERENCE:
+        raise CapsError(
+            f"the exported graph scores differently, by up to {difference:g}",
+            "use the versions of torch and onnxruntime that docs/export.md names",
+        )
+    with replacing(path) as temporary:
+        temporary.write_bytes(content)
+    return Exported(path, len(content), difference)
+
+
+def _difference(fitted: Fitted, exported: Fitted) -> float:
+    """How far apart the scores of the last rows of training are."""
+    banks = [channel.bank[-CHECKED_ROWS:] for channel in fitted.channels]
+    scaled = np.full((max(len(bank) for bank in banks), len(banks)), np.nan)
+    for place, bank in enumerate(banks):
+        scaled[len(scaled) - len(bank) :, place] = bank
+    values = fitted.scaler.inverse(scaled)
+    series = Series(values, np.isfinite(values), fitted.names)
+    apart = np.abs(fitted.score(series).score - exported.score(series).score)
+    return float(np.nanmax(apart, initial=0.0))

@@ -1,0 +1,44 @@
+"""The page on the small artefact: its example runs, what it says is what the code does."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import caps
+from caps.export import Exported, OnnxModel
+from caps.export.writing import CHECKED_ROWS
+from caps.realize import Pretrained
+from untrained_weights import FAST
+
+PAGE = (Path(__file__).parents[2] / "docs" / "export.md").read_text(encoding="utf-8")
+
+
+def test_the_example_runs(
+    tmp_path: Path,
+    weights: Pretrained,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr("caps.detect.kinds.load_weights", lambda source: weights)
+    monkeypatch.setattr("caps.detect.estimator.DetectorConfig", lambda: FAST)
+    monkeypatch.setattr("caps.detect.fitting.REFERENCES", 32)
+    monkeypatch.chdir(tmp_path)
+    (code,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    names: dict[str, object] = {}
+    exec(compile(code, "export.md", "exec"), names)
+    assert len(capsys.readouterr().out.splitlines()) >= 3
+    model, recent = names["model"], names["recent"]
+    assert isinstance(model, OnnxModel)
+    assert isinstance(recent, np.ndarray)
+    assert model.score(recent)[-2] > model.score(recent)[:-2].mean()
+
+
+def test_names_and_numbers_are_those_of_the_code() -> None:
+    for name in ("score", "events", "analyze", "stream", "with_alarms"):
+        assert callable(getattr(OnnxModel, name))
+        assert f"`{name}`" in PAGE
+    assert f"last {CHECKED_ROWS:,} training rows" in PAGE
+    assert f"caps_tsad-{caps.__version__}-py3" in PAGE
+    assert "difference" in Exported.__dataclass_fields__
