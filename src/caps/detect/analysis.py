@@ -2,12 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from caps.detect.counterpart import MARGIN, deviation, normal_counterpart
+from caps.detect.counterpart import MARGIN, Counterpart, counterpart_of, deviation
 from caps.detect.events import Direction, Event, EventRules, find_events
+from caps.detect.extent import deviating, excess
 from caps.detect.fitted import Fitted, Scores
 from caps.errors import InputError
 from caps.series import Series
@@ -61,7 +63,7 @@ class Alarms:
     spans: tuple[tuple[int, int], ...]  # rows of the events found, the end exclusive
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Analysis:
     """Scores of every row of `series`, and the events among them.
 
@@ -77,12 +79,22 @@ class Analysis:
     rules: EventRules
     notes: tuple[str, ...] = ()
     kind_of: KindOf | None = None
-    scaled: FloatArray = field(init=False)
-    spans: tuple[Event, ...] = field(init=False)  # in rows of `grid`
+    _counterparts: dict[tuple[int, int, int], Counterpart] = field(default_factory=dict, init=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "scaled", self.fitted.scaled(self.grid))
-        object.__setattr__(self, "spans", tuple(self._find(self.threshold)))
+    @cached_property
+    def scaled(self) -> FloatArray:
+        """The values of `grid` in the units of training."""
+        return self.fitted.scaled(self.grid)
+
+    @cached_property
+    def found(self) -> tuple[Event, ...]:
+        """The events as the scores give them, in rows of `grid`."""
+        return tuple(self._find(self.threshold))
+
+    @cached_property
+    def spans(self) -> tuple[Event, ...]:
+        """The same events, cut to the rows that deviate."""
+        return tuple(self._tightened(event) for event in self.found)
 
     @property
     def score(self) -> FloatArray:
@@ -123,7 +135,7 @@ class Analysis:
         calibration = self.fitted.calibration
         threshold = self.fitted.threshold(budget)
         observed = int(np.isfinite(self.scores.score).sum())
-        found = [self._on_rows(event) for event in self._find(threshold)]
+        found = [self._on_rows(event) for event in map(self._tightened, self._find(threshold))]
         return Alarms(
             threshold,
             calibration.expected_alarms(threshold, observed),
@@ -132,13 +144,14 @@ class Analysis:
 
     def explain(self, number: int) -> Explanation:
         """Explain event `number`, counted from 1."""
-        event = self._span(number)
+        event, wide = self._span(number), self.found[number - 1]
         share = self.scores.of_event(event.start, event.end)
         order = np.argsort(-share, kind="stable")
         names = self.fitted.names
         contributions = {names[place]: float(share[place]) for place in order}
         shown = [int(place) for place in order[:MOST_VIEWS]]
-        expected = [self._expected(place, event) for place in shown]
+        inside = slice(event.start - wide.start, event.end - wide.start)
+        expected = [self._counterpart(place, wide).expected[inside] for place in shown]
         views = tuple(
             self._view(place, event, normal, float(share[place]))
             for place, normal in zip(shown, expected, strict=True)
@@ -176,10 +189,41 @@ class Analysis:
         start, last, peak = np.searchsorted(self.rows, [event.start, event.end - 1, event.peak])
         return replace(event, start=int(start), end=int(last) + 1, peak=int(peak))
 
-    def _expected(self, place: int, event: Event) -> FloatArray:
+    def _tightened(self, event: Event) -> Event:
+        """The event cut to the rows where a channel that carries it is off its counterpart.
+
+        A causal event stays as it is: while it lasts, a stream does not know what comes after it.
+        """
+        if self.fitted.causal:
+            return event
+        share = self.scores.of_event(event.start, event.end)
+        excesses = []
+        for place in {int(share.argmax()), *np.flatnonzero(share >= NOTABLE).tolist()}:
+            values = self.scaled[event.start : event.end, place]
+            told = excess(values, self._counterpart(place, event))
+            if told is None:
+                return event
+            excesses.append(told)
+        rows = deviating(excesses)
+        if rows is None or rows[1] - rows[0] < self.rules.minimum_length:
+            return event
+        start, end, largest = (event.start + row for row in rows)
+        cut = replace(event, start=start, end=end)
+        if not start <= event.peak < end:
+            cut = replace(cut, peak=largest)
+        if self.grid.time is not None:
+            times = self.grid.time[[start, end - 1]]
+            cut = replace(cut, start_time=times[0], end_time=times[1])
+        return cut
+
+    def _counterpart(self, place: int, event: Event) -> Counterpart:
         """The scaled counterpart of an event in one channel."""
-        bank = self.fitted.channels[place].bank.astype(np.float64)
-        return normal_counterpart(self.scaled[:, place], event.start, event.end, bank)
+        key = (place, event.start, event.end)
+        if key not in self._counterparts:
+            bank = self.fitted.channels[place].bank.astype(np.float64)
+            values = self.scaled[:, place]
+            self._counterparts[key] = counterpart_of(values, event.start, event.end, bank)
+        return self._counterparts[key]
 
     def _kinds(self, place: int, event: Event, expected: FloatArray) -> dict[str, float]:
         values = self.scaled[:, place]

@@ -18,6 +18,7 @@ GUARD = 4  # rows next to an event that may still belong to it
 LIKES = 7  # places averaged: one alone brings its own noise along (error 0.39, seven: 0.31)
 LEVEL = 0.1  # weight of a squared difference in level beside one in shape
 FEWEST = 8  # rows of surroundings below which nothing can be matched
+TELLING = 32  # rows of surroundings from which on they tell how well
 MOST_UNSEEN = 0.1  # of a place in the bank
 EDGE = 16  # rows at either end that tie the counterpart to its surroundings
 LEAST_SPREAD = 0.1  # of the whole series, whose spread is 1: flat surroundings still have a scale
@@ -27,7 +28,7 @@ class Counterpart(NamedTuple):
     """What was to be expected in the rows of an event, and how well such rows are known."""
 
     expected: FloatArray  # (end - start,)
-    error: float | None  # robust spread beside the event; None where nothing alike was found
+    error: float | None  # robust spread beside the event; None where too little was comparable
 
 
 def normal_counterpart(
@@ -71,8 +72,10 @@ def counterpart_of(
         return Counterpart(line[inside], None)
     error = np.where(around[cut], window[cut] - expected, np.nan)
     tied = _line(error, around[cut], rows=EDGE)
-    spread = 1.4826 * float(np.nanmedian(np.abs(error - tied)))
-    return Counterpart((expected + tied)[inside.start - cut.start : inside.stop - cut.start], spread)
+    whole = (expected + tied)[inside.start - cut.start : inside.stop - cut.start]
+    if around[cut].sum() < TELLING:
+        return Counterpart(whole, None)
+    return Counterpart(whole, 1.4826 * float(np.nanmedian(np.abs(error - tied))))
 
 
 def deviation(
@@ -171,6 +174,6 @@ def _leave_itself_out(
 
 def _correlate(values: FloatArray, weights: FloatArray) -> FloatArray:
     """The sum of products at every place where the weights fit; wrapped ends are left out."""
-    rows = len(values)
-    spectrum = np.fft.rfft(values) * np.conj(np.fft.rfft(weights, rows))
-    return np.asarray(np.fft.irfft(spectrum, rows)[: rows - len(weights) + 1])
+    size = 1 << (len(values) - 1).bit_length()
+    spectrum = np.fft.rfft(values, size) * np.conj(np.fft.rfft(weights, size))
+    return np.asarray(np.fft.irfft(spectrum, size)[: len(values) - len(weights) + 1])

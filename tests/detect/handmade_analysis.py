@@ -1,0 +1,59 @@
+"""An analysis whose scores are made by hand: what follows from them needs no detector."""
+
+import numpy as np
+
+from caps.detect import Analysis, EventRules
+from caps.detect.fitted import Channel, Fitted, Scores
+from caps.detect.memory import LARGEST, Memory
+from caps.detect.threshold import calibrate
+from caps.series import Scaler, Series, read
+
+TRAIN = 1000
+
+
+def daily(rows: int, seed: int = 0) -> np.ndarray:
+    """A wave of 48 rows with a little noise."""
+    rng = np.random.default_rng(seed)
+    return 5 + 2 * np.sin(np.arange(rows) * 2 * np.pi / 48) + 0.1 * rng.standard_normal(rows)
+
+
+def analysed(
+    data: object,
+    loud: dict[str, slice],
+    *,
+    rules: EventRules | None = None,
+    causal: bool = False,
+    memory: bool = False,
+    first: int = 0,
+) -> Analysis:
+    """Rows before TRAIN are training; each channel named is loud in its rows.
+
+    The analysis is of the rows from `first` on.
+    """
+    series: Series = read(data)
+    scaler = Scaler.fit(series.values[:TRAIN], clip=LARGEST)
+    scaled = scaler.transform(series.values)
+    evidence = np.where(np.isfinite(scaled), 0.01, np.nan)
+    for name, rows in loud.items():
+        place = series.channels.index(name)
+        evidence[rows, place] = np.where(np.isfinite(scaled[rows, place]), 8.0, np.nan)
+    channels = tuple(
+        Channel(
+            name,
+            "learned",
+            TRAIN,
+            None,
+            None,
+            scaled[:TRAIN, place].astype(np.float32),
+            memory=Memory.fit(scaled[:TRAIN, place]) if memory else None,
+        )
+        for place, name in enumerate(series.channels)
+    )
+    known = np.isfinite(evidence)
+    score = 1 - np.exp(-np.where(known, evidence, 0.0).max(axis=1))
+    score = np.where(known.any(axis=1), score, np.nan)
+    calibration = calibrate(np.random.default_rng(0).beta(1, 20, 2000))
+    fitted = Fitted(channels, scaler, calibration, "max", causal, None)
+    rest, scores = series[first:], Scores(score[first:], evidence[first:])
+    rows = np.arange(len(rest))
+    return Analysis(rest, rest, rows, fitted, scores, 0.9, rules or EventRules())

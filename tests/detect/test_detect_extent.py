@@ -1,0 +1,126 @@
+"""Events are cut to the rows that deviate from what was expected."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from handmade_analysis import analysed, daily
+
+from caps.detect import EventRules
+from caps.detect.counterpart import Counterpart, counterpart_of
+from caps.detect.extent import deviating, excess
+from caps.detect.tables import event_table, score_table
+
+FOUND = slice(1300, 1500)  # rows of high score
+TRUE = slice(1380, 1410)
+
+
+def with_level(rows: int = 2000) -> np.ndarray:
+    values = daily(rows)
+    values[TRUE] += 4
+    return values
+
+
+def test_an_event_is_cut_to_the_rows_that_deviate() -> None:
+    analysis = analysed(with_level(), {"value": FOUND})
+    (event,) = analysis.events
+    assert (event.start, event.end) == (TRUE.start, TRUE.stop)
+    assert event.start <= event.peak < event.end
+    assert event.score == analysis.score.max()
+    assert analysis.score[FOUND].min() > analysis.threshold  # scores stay as they are
+
+
+def test_flags_tables_budgets_and_explanations_agree_on_the_rows() -> None:
+    frame = pd.DataFrame({"load": with_level()})
+    frame.index = pd.date_range("2024-05-01", periods=len(frame), freq="10min", tz="UTC")
+    analysis = analysed(frame, {"load": FOUND})
+    explained = analysis.explanations()
+    table, scores = event_table(analysis, explained), score_table(analysis)
+    assert np.array_equal(np.flatnonzero(analysis.flag), np.arange(TRUE.start, TRUE.stop))
+    assert np.array_equal(scores["flag"], analysis.flag)
+    assert [*table["start_row"], *table["end_row"]] == [TRUE.start, TRUE.stop]
+    assert [*table["start"], *table["end"]] == [*frame.index[[TRUE.start, TRUE.stop - 1]]]
+    (told,) = explained
+    assert told.event.start_time == analysis.series.time[TRUE.start]
+    known = np.isfinite(told.channels[0].counterpart)
+    assert np.array_equal(told.channels[0].rows[known], np.arange(TRUE.start, TRUE.stop))
+    assert told.event.direction == "up"
+    strict = analysis.alarms("1/1000")
+    assert strict.spans == ((TRUE.start, TRUE.stop),)
+
+
+def test_all_channels_that_carry_an_event_count() -> None:
+    first, second, third = with_level(), daily(2000, seed=1), daily(2000, seed=2)
+    second[1430:1440] -= 4
+    third[1320:1330] -= 4  # shows nothing of this event: its evidence is low
+    frame = pd.DataFrame({"first": first, "second": second, "third": third})
+    (event,) = analysed(frame, {"first": FOUND, "second": FOUND}).events
+    assert (event.start, event.end) == (TRUE.start, 1440)
+
+
+def test_a_peak_that_was_cut_off_moves_to_the_largest_deviation() -> None:
+    values = with_level()
+    values[1400] += 3
+    analysis = analysed(values, {"value": FOUND})
+    analysis.scores.score[FOUND.start + 5] = 0.99999
+    (event,) = analysis.events
+    assert event.peak == 1400
+    assert event.score == 0.99999
+
+
+def test_an_event_in_which_nothing_deviates_stays() -> None:
+    (event,) = analysed(daily(2000), {"value": FOUND}).events
+    assert (event.start, event.end) == (FOUND.start, FOUND.stop)
+
+
+def test_an_event_without_known_surroundings_stays() -> None:
+    values = with_level()
+    values[FOUND.start - 80 : FOUND.start] = np.nan
+    values[FOUND.stop : FOUND.stop + 80] = np.nan
+    (event,) = analysed(values, {"value": FOUND}).events
+    assert (event.start, event.end) == (FOUND.start, FOUND.stop)
+
+
+def test_cut_events_are_never_shorter_than_the_rules_allow() -> None:
+    (event,) = analysed(with_level(), {"value": FOUND}, rules=EventRules(minimum_length=60)).events
+    assert (event.start, event.end) == (FOUND.start, FOUND.stop)
+
+
+def test_events_of_causal_models_stay_as_a_stream_gives_them() -> None:
+    (event,) = analysed(with_level(), {"value": FOUND}, causal=True).events
+    assert (event.start, event.end) == (FOUND.start, FOUND.stop)
+
+
+def test_missing_rows_do_not_end_an_event() -> None:
+    values = with_level()
+    values[TRUE.start + 5 : TRUE.start + 9] = np.nan
+    values[FOUND.start + 10 : FOUND.start + 20] = np.nan
+    (event,) = analysed(values, {"value": FOUND}).events
+    assert (event.start, event.end) == (TRUE.start, TRUE.stop)
+
+
+def test_one_counterpart_is_looked_up_for_an_event_and_its_explanation(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looked_up = []
+
+    def counted(*arguments: object) -> Counterpart:
+        looked_up.append(arguments[1:3])
+        return counterpart_of(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr("caps.detect.analysis.counterpart_of", counted)
+    analysis = analysed(with_level(), {"value": FOUND})
+    assert analysis.score is not None
+    assert looked_up == []  # scores alone cost nothing
+    assert len(analysis.events) == len(analysis.explanations()) == int(analysis.flag.any())
+    assert looked_up == [(FOUND.start, FOUND.stop)]
+
+
+def test_small_deviations_beside_a_large_one_are_its_tail() -> None:
+    expected = np.zeros(5)
+    told = excess(np.array([0.5, 0.9, 20.0, 2.5, np.nan]), Counterpart(expected, 0.1))
+    assert told is not None
+    assert deviating([told]) == (2, 4, 2)
+    assert excess(expected, Counterpart(expected, None)) is None
+    nothing = excess(np.full(5, 1e-9), Counterpart(expected, 0.0))
+    assert nothing is not None
+    assert deviating([nothing]) is None
