@@ -1,6 +1,6 @@
 """Write the development table and the comparison with TSB-AD's published figures into a page.
 
-PYTHONPATH=tools python tools/checks/development.py runs/dev docs/benchmarks.md --published published_vus_pr.csv
+PYTHONPATH=tools python tools/checks/development.py runs/dev docs/benchmarks.md [--published CSV]
 """
 
 import argparse
@@ -43,7 +43,9 @@ def overall(table: pd.DataFrame) -> str:
     datasets = [
         (method, *(f"{value:.1f}" for value in values)) for method, *values in wide.itertuples()
     ]
-    return f"{text}\nVUS-PR by dataset, test part:\n\n{markdown(('method', *wide.columns), datasets)}"
+    return (
+        f"{text}\nVUS-PR by dataset, test part:\n\n{markdown(('method', *wide.columns), datasets)}"
+    )
 
 
 def beside_published(table: pd.DataFrame, published: Path) -> str:
