@@ -285,7 +285,7 @@ def test_alerts_that_did_not_arrive_are_sent_by_the_next_run(
     path.write_text(ndjson(metrics()))
     with HTTPServer(("127.0.0.1", 0), Receiver) as gone:
         nobody = address(gone)
-    first = watcher(folder, path, state, told, webhook=Webhook(nobody))
+    first = watcher(folder, path, state, told, webhook=Webhook(nobody), recovery=5)
     first.webhook.close(patience=0)  # type: ignore[union-attr]
     first.run(lambda: False)
     pending = first.webhook.pending()  # type: ignore[union-attr]

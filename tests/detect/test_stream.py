@@ -47,15 +47,19 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> CAPS:
     return given.fit(metrics())
 
 
-def feed(stream: Stream, frame: pd.DataFrame) -> tuple[np.ndarray, list]:
-    """Scores and changes of the rows one at a time."""
-    scores, changes = [], []
-    for row in frame.itertuples(index=False):
-        update = stream.update([row.load, row.heat], row.time)
-        scores += update.scores.tolist()
-        changes += update.changes
-    last = stream.finish()
-    return np.array([*scores, *last.scores]), [*changes, *last.changes]
+def feed(stream: Stream, frame: pd.DataFrame, at_once: int = 1) -> tuple[np.ndarray, list]:
+    """Scores and changes of the rows, so many at a time."""
+    values, times = frame[["load", "heat"]].to_numpy(), [*frame["time"]]
+    updates = []
+    for first in range(0, len(frame), at_once):
+        if at_once == 1:
+            updates.append(stream.update(values[first], times[first]))
+        else:
+            part = slice(first, first + at_once)
+            updates.append(stream.extend(values[part], times[part]))
+    updates.append(stream.finish())
+    changes = [change for update in updates for change in update.changes]
+    return np.concatenate([update.scores for update in updates]), changes
 
 
 def assert_same_events(changes: list, model: CAPS, frame: pd.DataFrame) -> None:
@@ -91,16 +95,8 @@ def test_rows_one_at_a_time_give_the_scores_and_events_of_the_batch(model: CAPS)
 @pytest.mark.parametrize("size", [7, 450])
 def test_many_rows_at_once_give_the_same(model: CAPS, size: int) -> None:
     frame = metrics()
-    stream, changes, scores = model.stream(), [], []
-    for first in range(0, len(frame), size):
-        part = frame[first : first + size]
-        update = stream.extend(part[["load", "heat"]].to_numpy(), [*part["time"]])
-        scores.append(update.scores)
-        changes += update.changes
-    changes += stream.finish().changes
-    np.testing.assert_allclose(
-        np.concatenate(scores), model.decision_function(frame), atol=TOLERANCE
-    )
+    scores, changes = feed(model.stream(), frame, at_once=size)
+    np.testing.assert_allclose(scores, model.decision_function(frame), atol=TOLERANCE)
     assert_same_events(changes, model, frame)
 
 
@@ -116,7 +112,7 @@ def shuffled(frame: pd.DataFrame, lateness: int) -> pd.DataFrame:
 def test_late_and_repeated_rows_do_no_harm_within_the_lateness(model: CAPS) -> None:
     frame = metrics()
     stream = model.stream(lateness=5)
-    scores, changes = feed(stream, shuffled(frame, 5))
+    scores, changes = feed(stream, shuffled(frame, 5), at_once=13)
     assert stream.counts.duplicate == 40
     assert stream.counts.out_of_order > 100
     assert stream.counts.late == 0
@@ -161,7 +157,7 @@ def test_a_second_message_brings_the_channels_that_the_first_lacked(model: CAPS)
     assert stream.past.tolist() == [[5.0, 0.5]]
 
 
-@pytest.mark.parametrize("cut", [200, 765, 885, 890])
+@pytest.mark.parametrize("cut", [200, 765, 885])
 def test_a_restored_stream_goes_on_as_if_nothing_had_happened(
     model: CAPS, tmp_path: Path, cut: int
 ) -> None:

@@ -1,9 +1,14 @@
 """The TCN detector on a few windows, in numpy.
 
 A row that comes alone is one window. Torch takes longer to start its two dozen convolutions than
-to compute them; as products of small matrices they take a fifth of the time. The weights are the
-network's own, so this is the same function, up to rounding.
+to compute them; as products of small matrices they take a fraction of the time. The weights are
+the network's own, so this is the same function, up to rounding.
 """
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Self
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,23 +30,96 @@ FEW = 6  # windows; more are faster together in torch
 
 
 def few_logits(detector: Detector, windows: Array) -> Array | None:
-    """Logits (window, time) of a few windows without gaps; None if torch has to do it."""
+    """Logits (window, time) of a few windows without gaps; None if torch has to do it.
+
+    What is asked of a detector here ends its training: its weights are taken over once.
+    """
     if detector.config.network != "tcn" or detector.training:
+        _known.pop(detector, None)
         return None
-    members = [member for member in detector.members if isinstance(member, TcnDetector)]
-    parts = [[_member(member, window) for member in members] for window in windows]
-    return np.asarray(np.asarray(parts).mean(axis=1), dtype=np.float32)
+    if detector not in _known:
+        _known[detector] = _Network.of(detector)
+    network = _known[detector]
+    return np.stack([network.logits(window) for window in windows])
 
 
-def _member(network: TcnDetector, window: Array) -> Array:
-    seen = _view(network.view, window)  # (channel, time)
-    channels, patch = len(seen), network.patch
-    folded = seen.reshape(channels, -1, patch).transpose(0, 2, 1).reshape(channels * patch, -1)
-    trunk = _convolve(network.stem, folded)
-    for block in network.blocks:
-        assert isinstance(block, DilatedBlock)
-        trunk += _convolve(block.second, np.maximum(_normalise(block, trunk), 0))
-    return _convolve(network.head, trunk).T.reshape(-1)
+@dataclass(frozen=True, slots=True, eq=False)
+class _Convolution:
+    """The same convolution of all members, each with weights of its own."""
+
+    weight: Array  # (member, out, in * kernel)
+    bias: Array  # (member, out, 1)
+    kernel: int
+    dilation: int
+
+    @classmethod
+    def of(cls, layers: list[nn.Conv1d], norms: list[nn.BatchNorm1d] | None = None) -> Self:
+        weight = _stacked(layer.weight for layer in layers)
+        bias = _stacked(layer.bias for layer in layers)
+        if norms is not None:  # by the statistics of training: a factor and a shift
+            spread = np.sqrt(_stacked(norm.running_var for norm in norms) + norms[0].eps)
+            scale = _stacked(norm.weight for norm in norms) / spread
+            mean = _stacked(norm.running_mean for norm in norms)
+            bias = (bias - mean) * scale + _stacked(norm.bias for norm in norms)
+            weight = weight * scale[:, :, None, None]
+        members, outputs, channels, kernel = weight.shape
+        flat = weight.reshape(members, outputs, channels * kernel)
+        return cls(
+            np.ascontiguousarray(flat, dtype=np.float32),
+            bias[:, :, None].astype(np.float32),
+            kernel,
+            layers[0].dilation[0],
+        )
+
+    def __call__(self, x: Array) -> Array:  # (member, in, place) -> (member, out, place)
+        members, channels, length = x.shape
+        if self.kernel > 1:
+            taps = np.zeros((members, channels, self.kernel, length), dtype=np.float32)
+            for tap in range(self.kernel):
+                offset = (tap - self.kernel // 2) * self.dilation
+                first, last = max(0, -offset), min(length, length - offset)
+                if first < last:
+                    taps[:, :, tap, first:last] = x[:, :, first + offset : last + offset]
+            x = taps.reshape(members, channels * self.kernel, length)
+        product: Array = self.weight @ x
+        product += self.bias
+        return product
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Network:
+    """All members of a detector, as matrices."""
+
+    view: WindowView
+    patch: int
+    stem: _Convolution
+    blocks: list[tuple[_Convolution, _Convolution]]
+    head: _Convolution
+
+    @classmethod
+    def of(cls, detector: Detector) -> Self:
+        members = [member for member in detector.members if isinstance(member, TcnDetector)]
+        blocks = []
+        for parts in zip(*(member.blocks for member in members), strict=True):
+            each = [part for part in parts if isinstance(part, DilatedBlock)]
+            first = _Convolution.of([part.first for part in each], [part.norm for part in each])
+            blocks.append((first, _Convolution.of([part.second for part in each])))
+        stem = _Convolution.of([member.stem for member in members])
+        head = _Convolution.of([member.head for member in members])
+        return cls(members[0].view, members[0].patch, stem, blocks, head)
+
+    def logits(self, window: Array) -> Array:
+        """The mean logits (time,) of the members."""
+        seen = _view(self.view, window)  # (channel, time)
+        places = seen.reshape(len(seen), -1, self.patch).transpose(0, 2, 1)
+        folded = places.reshape(1, len(seen) * self.patch, -1)
+        trunk = self.stem(folded)
+        for first, second in self.blocks:
+            trunk += second(np.maximum(first(trunk), 0))
+        return np.asarray(self.head(trunk).mean(axis=0).T.reshape(-1))
+
+
+_known: WeakKeyDictionary[Detector, _Network] = WeakKeyDictionary()
 
 
 def _view(view: WindowView, window: Array) -> Array:
@@ -55,33 +133,6 @@ def _view(view: WindowView, window: Array) -> Array:
     return own[None] if view.kind == "window" else np.stack([own, series])
 
 
-def _normalise(block: DilatedBlock, trunk: Array) -> Array:
-    """The first convolution and the normalisation by the statistics of training."""
-    norm = block.norm
-    assert norm.running_mean is not None
-    assert norm.running_var is not None
-    scale = _array(norm.weight) / np.sqrt(_array(norm.running_var) + np.float32(norm.eps))
-    shift = _array(norm.bias) - scale * _array(norm.running_mean)
-    return np.asarray(_convolve(block.first, trunk) * scale[:, None] + shift[:, None])
-
-
-def _convolve(layer: nn.Conv1d, x: Array) -> Array:
-    """A convolution of the same length as a product of matrices."""
-    weight = _array(layer.weight)  # (out, in, kernel)
-    outputs, channels, kernel = weight.shape
-    dilation, length = layer.dilation[0], x.shape[1]
-    if kernel > 1:
-        reach = dilation * (kernel // 2)
-        taps = np.zeros((channels, kernel, length), dtype=np.float32)
-        for tap in range(kernel):
-            offset = tap * dilation - reach
-            first, last = max(0, -offset), min(length, length - offset)
-            if first < last:
-                taps[:, tap, first:last] = x[:, first + offset : last + offset]
-        x = taps.reshape(channels * kernel, length)
-    product = weight.reshape(outputs, -1) @ x
-    return product if layer.bias is None else product + _array(layer.bias)[:, None]
-
-
-def _array(tensor: Tensor) -> Array:
-    return np.asarray(tensor.detach().numpy())
+def _stacked(tensors: Iterable[Tensor | None]) -> NDArray[np.float64]:
+    """One for each member; every layer has a bias, every norm its statistics."""
+    return np.stack([tensor.detach().double().numpy() for tensor in tensors if tensor is not None])
