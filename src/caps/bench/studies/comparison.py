@@ -130,6 +130,7 @@ class Comparison:
         return next((row for row in self.rows if row.label == label), None)
 
     def _judged(self, row: Row, other: Row, theirs: np.ndarray) -> str:
+        certain = 0
         parts: list[str] = []
         clear: list[str] = []
         weak: list[str] = []
@@ -138,13 +139,16 @@ class Comparison:
             if not np.isfinite(mean):
                 continue
             name = METRICS[metric]
-            parts.append(f"{name} {mean:+.1f} ± {error:.1f} (paper {expected:+.1f})")
+            around = f" ± {error:.1f}" if np.isfinite(error) else " on one series"
+            parts.append(f"{name} {mean:+.1f}{around} (paper {expected:+.1f})")
+            surely = bool(np.isfinite(error) and abs(mean) > CLEAR * error)
+            certain += surely
             if mean * expected < 0:
-                surely = np.isfinite(error) and abs(mean) > CLEAR * error
                 (clear if surely else weak).append(name)
         if not parts:
             return f"{row.label}: nothing could be scored."
         says = "points the paper's way in every metric"
+        says += ", beyond noise in " + (f"{certain} of {len(parts)}" if certain else "none")
         if clear:
             says = f"**contradicts the paper** in {', '.join(clear)}"
             says += f"; points the other way within noise in {', '.join(weak)}" if weak else ""

@@ -72,8 +72,8 @@ def context_gap(run: StudyRun) -> Report:
         [
             "Effects",
             "E‖R‖²",
-            "E tr Cov(R|Z)",
-            "E tr Cov(R|C,Z)",
+            "E tr Cov(R given Z)",
+            "E tr Cov(R given C, Z)",
             "Gap",
             "Gap / E‖R‖²",
         ],
@@ -81,8 +81,8 @@ def context_gap(run: StudyRun) -> Report:
         [
             "Sums over 256 steps of series with unit spread. exact: operation, support and every "
             "random number of the operation are repeated, so the context decides the rest and "
-            "E tr Cov(R|C,Z) is 0 by construction. free: only operation and support are repeated. "
-            "generated: code and support are repeated, the experts draw new noise."
+            "E tr Cov(R given C, Z) is 0 by construction. free: only operation and support are "
+            "repeated. generated: code and support are repeated, the experts draw new noise."
         ],
     )
     picture = draw_stacks(

@@ -73,7 +73,8 @@ def draw_stacks(
     axis.set_yticks(range(len(names)), names, fontsize=8)
     axis.invert_yaxis()
     axis.set_xlabel(across)
-    axis.legend(frameon=False, fontsize=8, loc="lower right")
+    if len(parts) > 1:
+        figure.legend(frameon=False, fontsize=8, loc="outside upper center", ncols=len(parts))
     return figure
 
 

@@ -155,7 +155,9 @@ def _page(report: Report, run: StudyRun, pictures: Mapping[str, str]) -> str:
     title, _, tables = markdown(report.tables, report.title).partition("\n\n")
     weights = run.weights_facts()
     origin = "shipped with CAPS" if weights["shipped"] else "given by --weights"
-    size = "quick: it shows the way, too few series to settle anything" if run.quick else "full"
+    size = (
+        "quick, enough to show the way and too little to settle anything" if run.quick else "full"
+    )
     lines = [
         title,
         report.question,
