@@ -11,6 +11,7 @@ from caps.detect.counterpart import MARGIN, Counterpart, counterpart_of, deviati
 from caps.detect.events import Direction, Event, EventRules, find_events
 from caps.detect.extent import deviating, excess
 from caps.detect.fitted import Fitted, Scores
+from caps.detect.match import Nearest, nearest_match
 from caps.errors import InputError
 from caps.series import Series
 
@@ -52,6 +53,7 @@ class Explanation:
     kind: str | None
     kind_scores: dict[str, float]  # of the router, best first; empty if it is not good enough
     reason: str
+    nearest: Nearest | None = None  # of the leading channel's past; None without a memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,8 +162,15 @@ class Analysis:
         kind = next((name for name, share in kinds.items() if share >= CERTAIN), None)
         lead = views[0]
         told = replace(self._on_rows(event), direction=lead.direction, size=lead.size)
-        reason = _reason(told, contributions, kind)
-        return Explanation(number, told, contributions, views, kind, kinds, reason)
+        reason, nearest = _reason(told, contributions, kind), self._nearest(shown[0], event)
+        if nearest is not None:
+            reason = f"{reason} {nearest.sentence(self.series.timezone)}"
+        return Explanation(number, told, contributions, views, kind, kinds, reason, nearest)
+
+    def nearest(self, number: int) -> Nearest | None:
+        """The stretch of training most like event `number`, in the channel that leads it."""
+        event = self._span(number)
+        return self._nearest(int(self.scores.of_event(event.start, event.end).argmax()), event)
 
     def explanations(self) -> list[Explanation]:
         """Explanations of all events."""
@@ -190,7 +199,7 @@ class Analysis:
         return replace(event, start=int(start), end=int(last) + 1, peak=int(peak))
 
     def _tightened(self, event: Event) -> Event:
-        """The event cut to the rows where a channel that carries it is off its counterpart.
+        """The event cut to its peak and the rows where a channel that carries it is off.
 
         A causal event stays as it is: while it lasts, a stream does not know what comes after it.
         """
@@ -205,12 +214,15 @@ class Analysis:
                 return event
             excesses.append(told)
         rows = deviating(excesses)
-        if rows is None or rows[1] - rows[0] < self.rules.minimum_length:
+        if rows is None:
             return event
-        start, end, largest = (event.start + row for row in rows)
+        start, end = (
+            min(event.start + rows[0], event.peak),
+            max(event.start + rows[1], event.peak + 1),
+        )
+        if end - start < self.rules.minimum_length:
+            return event
         cut = replace(event, start=start, end=end)
-        if not start <= event.peak < end:
-            cut = replace(cut, peak=largest)
         if self.grid.time is not None:
             times = self.grid.time[[start, end - 1]]
             cut = replace(cut, start_time=times[0], end_time=times[1])
@@ -224,6 +236,34 @@ class Analysis:
             values = self.scaled[:, place]
             self._counterparts[key] = counterpart_of(values, event.start, event.end, bank)
         return self._counterparts[key]
+
+    def _nearest(self, place: int, event: Event) -> Nearest | None:
+        memory, values = self.fitted.channels[place].memory, self.scaled[:, place]
+        if memory is None:
+            return None
+        within = memory.recognise(values)
+        match = nearest_match(memory, values, event.peak, within, causal=self.fitted.causal)
+        if match is None:
+            return None
+        end = match.start + len(match.values)
+        times = (None, None)
+        if within is not None and self.grid.time is not None:
+            times = (self.grid.time[match.start], self.grid.time[end - 1])
+        laid = np.full((len(match.values), len(self.fitted.channels)), np.nan)
+        laid[:, place] = match.values
+        beside = [match.place, match.place + len(match.values)]
+        rows = np.arange(*np.searchsorted(self.rows, beside))
+        return Nearest(
+            channel=self.fitted.names[place],
+            start=match.start,
+            end=end,
+            start_time=times[0],
+            end_time=times[1],
+            distance=match.distance,
+            times=match.times,
+            rows=rows,
+            values=self.fitted.scaler.inverse(laid)[self.rows[rows] - match.place, place],
+        )
 
     def _kinds(self, place: int, event: Event, expected: FloatArray) -> dict[str, float]:
         values = self.scaled[:, place]

@@ -11,13 +11,17 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-INK, MARK, SHADE = "#2457a6", "#c0392b", "#f3d9a4"
+INK, MARK, SHADE, PAST = "#2457a6", "#c0392b", "#f3d9a4", "#2e8b62"
 MOST_CHANNELS = 12  # panels beyond this many would be too small to read
+MOST_PAST = 40  # events, the strongest, with the nearest stretch of training beside them
 MOST_POINTS = 4000  # of a line: twice what a screen is wide
 
 
 def draw(analysis: Analysis) -> "Figure":
-    """One panel for each channel, one for the score with its threshold; events are shaded."""
+    """One panel for each channel, one for the score with its threshold; events are shaded.
+
+    A thin line beside an event is the stretch of training that comes nearest to it.
+    """
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
@@ -31,6 +35,7 @@ def draw(analysis: Analysis) -> "Figure":
     panels = figure.subplots(len(names) + 1, 1, sharex=True, squeeze=False)[:, 0]
     for place, name in enumerate(names):
         _line(panels[place], analysis, analysis.series.values[:, place], INK, name)
+    _past(dict(zip(names, panels, strict=False)), analysis)
     _line(panels[-1], analysis, analysis.score, MARK, "score")
     panels[-1].axhline(analysis.threshold, color="0.3", lw=0.8, ls="--")
     panels[-1].set_ylim(0, 1.02)
@@ -39,8 +44,7 @@ def draw(analysis: Analysis) -> "Figure":
 
 
 def _line(panel: "Axes", analysis: Analysis, values: Any, colour: str, title: str) -> None:
-    time = analysis.series.time
-    across = np.arange(len(values)) if time is None else time
+    across = _across(analysis)
     shown = _extremes(values, MOST_POINTS)
     panel.plot(across[shown], values[shown], color=colour, lw=0.7)
     for event in analysis.events:
@@ -49,6 +53,21 @@ def _line(panel: "Axes", analysis: Analysis, values: Any, colour: str, title: st
     panel.margins(x=0)
     panel.spines[["top", "right"]].set_visible(False)
     panel.tick_params(labelsize=8)
+
+
+def _past(panels: "dict[str, Axes]", analysis: Analysis) -> None:
+    across = _across(analysis)
+    strongest = sorted(range(len(analysis.spans)), key=lambda at: -analysis.spans[at].score)
+    for at in strongest[:MOST_PAST]:
+        nearest = analysis.nearest(at + 1)
+        if nearest is not None and nearest.channel in panels:
+            panel = panels[nearest.channel]
+            panel.plot(across[nearest.rows], nearest.values, color=PAST, lw=0.6, label="nearest")
+
+
+def _across(analysis: Analysis) -> Any:
+    time = analysis.series.time
+    return np.arange(len(analysis.series)) if time is None else time
 
 
 def _extremes(values: Any, most: int) -> Any:

@@ -55,8 +55,8 @@ class Event:
 
     start: int
     end: int
-    peak: int  # row of the highest score; of the largest deviation where that one was cut off
-    score: float  # the highest
+    peak: int  # row of the highest score
+    score: float  # at the peak
     p_value: float | None = None  # of the peak: how often a normal row scores as high
     direction: Direction | None = None
     size: float | None = None  # mean distance to the counterpart, in local spreads

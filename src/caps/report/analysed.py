@@ -91,6 +91,19 @@ def _is_number(text: str) -> bool:
     return True
 
 
+def _nearest(explained: "Explanation") -> NDArray[np.float64] | None:
+    """The nearest stretch of the past where it lies in the panel."""
+    nearest, views = explained.nearest, explained.channels
+    if nearest is None:
+        return None
+    drawn = np.full((len(views[0].rows), len(views)), np.nan)
+    for place, view in enumerate(views):
+        if view.name == nearest.channel:
+            _, here, there = np.intersect1d(view.rows, nearest.rows, return_indices=True)
+            drawn[here, place] = nearest.values[there]
+    return drawn
+
+
 def _card(explained: "Explanation") -> EventCard:
     event, views = explained.event, explained.channels
     panel = Panel(
@@ -98,6 +111,7 @@ def _card(explained: "Explanation") -> EventCard:
         channels=tuple(view.name for view in views),
         values=np.column_stack([view.values for view in views]),
         counterpart=np.column_stack([view.counterpart for view in views]),
+        nearest=_nearest(explained),
     )
     return EventCard(
         id=explained.number,

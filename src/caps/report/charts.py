@@ -105,7 +105,7 @@ def overview_chart(report: Report, timeline: Timeline) -> Chart:
 
 
 def panel_chart(event: EventCard, panel: Panel, timeline: Timeline) -> Chart:
-    """An event in its context: the normal counterpart lies under what was measured."""
+    """An event in its context: counterpart and nearest past lie under what was measured."""
     ranked = sorted(panel.channels, key=lambda name: -event.contributions.get(name, 0.0))
     names = [name for name in panel.channels if name in ranked[:PANEL_CHANNELS]]
     stack = _Stack([PANEL_HEIGHT] * len(names))
@@ -117,6 +117,12 @@ def panel_chart(event: EventCard, panel: Panel, timeline: Timeline) -> Chart:
             f"{name}, normal", normal, place, PANEL_POINTS, timeline, panel.start, "--normal"
         )
         data[-1]["line"] = {"color": "--normal", "width": 2.2, "dash": "dot"}
+        if panel.nearest is not None and np.isfinite(panel.nearest[:, column]).any():
+            past = panel.nearest[:, column]
+            data += _line(
+                f"{name}, nearest past", past, place, PANEL_POINTS, timeline, panel.start, "--past"
+            )
+            data[-1]["line"] = {"color": "--past", "width": 1.1}
         data += _line(name, values, place, PANEL_POINTS, timeline, panel.start)
         stack.name(place, name)
     layout = stack.layout(timeline, timeline.extent(panel.start, panel.end))

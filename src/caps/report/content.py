@@ -25,13 +25,15 @@ class Channel:
 class Panel:
     """An event in its context: consecutive rows from `start` on, and what normal would have been.
 
-    `counterpart` has the shape of `values`; not-a-number where nothing is claimed.
+    `counterpart` has the shape of `values`; not-a-number where nothing is claimed. So has
+    `nearest`, the stretch of the past that comes nearest, if there is one to show.
     """
 
     start: int
     channels: tuple[str, ...]
     values: FloatArray  # (time, channel)
     counterpart: FloatArray
+    nearest: FloatArray | None = None
 
     def __post_init__(self) -> None:
         if self.values.ndim != 2 or self.values.shape[1] != len(self.channels):
@@ -44,6 +46,12 @@ class Panel:
                 f"the counterpart has shape {self.counterpart.shape}, the values "
                 f"{self.values.shape}",
                 "give one counterpart for each value",
+            )
+        if self.nearest is not None and self.nearest.shape != self.values.shape:
+            raise InputError(
+                f"the nearest stretch has shape {self.nearest.shape}, the values "
+                f"{self.values.shape}",
+                "fill it up with not-a-number",
             )
 
     @property

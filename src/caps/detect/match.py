@@ -1,0 +1,145 @@
+"""The stretch of the training part that comes nearest to an event."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from caps.detect.memory import FLOOR, NEAR, Memory, Part, Within
+from caps.detect.nearest import (
+    LEAST_OBSERVED,
+    LEAST_SPREAD,
+    Form,
+    Singles,
+    in_form,
+    summed_up_alone,
+)
+
+FloatArray = NDArray[np.float64]
+
+FAR = 1.5  # times the usual distance: less is not unlike
+
+
+class Match(NamedTuple):
+    """A stretch around the peak of an event, and the one of training most like it, both scaled."""
+
+    start: int  # row of the training part where the one of training begins
+    place: int  # row of the series where the stretch that it is compared with begins
+    distance: float  # root mean square, in spreads of training
+    times: float  # the distance over that of a normal stretch
+    loudness: float  # in spreads of what the memory says of normal rows
+    values: FloatArray  # (length,) of training as they would lie here
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Nearest:
+    """The stretch of training most like the one around the peak of an event.
+
+    `values` are in the units of the data and beside `rows` of the input; their level is moved and
+    their size changed as far as the comparison left them out.
+    """
+
+    channel: str
+    start: int  # row of the training part
+    end: int  # exclusive
+    start_time: np.datetime64 | None  # where the series has times and holds the training part
+    end_time: np.datetime64 | None  # of the last row
+    distance: float  # root mean square, in spreads of training
+    times: float  # the distance over that of a normal stretch
+    rows: NDArray[np.intp]
+    values: FloatArray  # not-a-number where training was not observed
+
+    def sentence(self, timezone: str | None = None) -> str:
+        """How like the past this is, and where the nearest of it is."""
+        where = f"row {self.start:,} of training"
+        if self.start_time is not None:
+            where = _clock(self.start_time, timezone)
+        stretch = f"of {self.end - self.start:,} rows, from {where} on,"
+        if self.times < FAR:
+            return (
+                f"Training knows the like: the nearest stretch {stretch} is about as far as usual."
+            )
+        return (
+            f"No stretch of the past looks like this: the nearest one {stretch} is "
+            f"{self.times:.1f} times as far from it as usual."
+        )
+
+
+def nearest_match(
+    memory: Memory,
+    values: FloatArray,
+    peak: int,
+    within: Within | None = None,
+    *,
+    causal: bool = False,
+) -> Match | None:
+    """What the loudest part of the memory compares the scaled values around `peak` with.
+
+    `within` says that the values hold the training part, so that nothing is its own match. None
+    where no stretch around the peak can be compared.
+    """
+    matches = _matches(memory, values, peak, within, causal)
+    return max(matches, key=lambda match: match.loudness, default=None)
+
+
+def _matches(
+    memory: Memory, values: FloatArray, peak: int, within: Within | None, causal: bool
+) -> Iterator[Match]:
+    """The nearest of every length and form to the stretch with the peak in its middle."""
+    for length, banks in memory.banks.items():
+        place = min(max(0, peak - length // 2), len(values) - length)
+        window = values[max(0, place) : place + length]
+        if place < 0 or (causal and length > NEAR) or np.isfinite(window).mean() < LEAST_OBSERVED:
+            continue
+        here = summed_up_alone(window[None])
+        for form, bank in banks.items():
+            left_out = None
+            if within is not None:
+                left_out = bank.around(np.array([place + within.place - memory.first]))
+            found = bank.look(in_form(here, form), left_out)
+            which = int(found.which[0])
+            if np.isnan(found.distance[0]):
+                continue
+            start, distance = int(bank.starts[which]), float(found.distance[0])
+            times, loudness = _against_usual(
+                memory, length, form, distance, float(bank.own[which]), causal
+            )
+            past = memory.rows[start : start + length].astype(np.float64)
+            laid = _laid_over(past, here[0], form)
+            yield Match(memory.first + start, place, distance, times, loudness, laid)
+
+
+def _against_usual(
+    memory: Memory, length: int, form: Form, distance: float, own: float, causal: bool
+) -> tuple[float, float]:
+    """A distance over that of normal stretches, and how loud the memory is about it."""
+    known = memory.usual_causal if causal else memory.usual
+    usual = known[Part(length, form, "distance")]
+    relative = known[Part(length, form, "relative")]
+    away = np.log(distance + FLOOR)
+    alone = float(usual.standardise(away))
+    beside = float(relative.standardise(away - np.log(own + FLOOR)))
+    return float(np.exp(away - usual.mean)), max(alone, beside)
+
+
+def _laid_over(past: FloatArray, here: Singles, form: Form) -> FloatArray:
+    """A stretch of training with the level and size it would have here."""
+    if form == "as-is":
+        return past
+    there = summed_up_alone(past[None])[0]
+    moved = past - float(there.mean())
+    if form == "normalised":
+        moved *= max(float(here.std()), LEAST_SPREAD) / max(float(there.std()), LEAST_SPREAD)
+    return np.asarray(moved + float(here.mean()))
+
+
+def _clock(moment: np.datetime64, timezone: str | None) -> str:
+    """A moment as a person writes it, in the zone of the data."""
+    text = str(moment.astype("datetime64[m]"))
+    if timezone is not None:
+        import pandas as pd
+
+        text = str(pd.Timestamp(moment, tz="UTC").tz_convert(timezone))[:16]
+    return " ".join(filter(None, [text.replace("T", " "), timezone]))

@@ -1,0 +1,117 @@
+"""An event names the stretch of training that comes nearest to it."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from handmade_analysis import TRAIN, analysed, daily
+
+from caps.detect.match import nearest_match
+from caps.detect.memory import Memory, Within
+
+EVENT = slice(1400, 1440)
+
+
+def memory_of(values: np.ndarray) -> Memory:
+    memory = Memory.fit(values)
+    assert memory is not None
+    return memory
+
+
+def flat(rows: int = 2000) -> np.ndarray:
+    values = daily(rows)
+    values[EVENT] = 5.0
+    return values
+
+
+def test_the_nearest_stretch_is_found_where_it_lies_in_training() -> None:
+    rng = np.random.default_rng(0)
+    training = rng.standard_normal(1200).cumsum() / 5
+    values = np.concatenate([np.zeros(100), training[500:516] + 0.001, np.zeros(100)])
+    match = nearest_match(memory_of(training), values, peak=108)
+    assert match is not None
+    compared = {16: 500, 64: None, 256: None}[len(match.values)]
+    assert compared is None or match.start == compared
+    exact = nearest_match(memory_of(training), training[300:900], peak=300)
+    assert exact is not None
+    assert exact.start == 300 + exact.place
+    assert exact.distance < 1e-3
+
+
+def test_no_stretch_of_training_is_its_own_match() -> None:
+    training = daily(TRAIN)
+    match = nearest_match(memory_of(training), training, peak=600, within=Within(0))
+    assert match is not None
+    assert abs(match.start - match.place) >= len(match.values)
+
+
+@pytest.mark.parametrize("change", [lambda x: x, lambda x: x + 3, lambda x: 2 * x - 7])
+def test_the_past_is_laid_over_the_event_as_its_form_allows(change: object) -> None:
+    training = daily(TRAIN)
+    values = change(daily(400, seed=1))  # type: ignore[operator]
+    match = nearest_match(memory_of(training), values, peak=200)
+    assert match is not None
+    here = values[match.place : match.place + len(match.values)]
+    assert abs(match.values.mean() - here.mean()) < 3.2
+
+
+def test_where_too_little_was_observed_there_is_no_match() -> None:
+    values = daily(400)
+    values[100:300] = np.nan
+    assert nearest_match(memory_of(daily(TRAIN)), values[100:300], peak=100) is None
+    assert nearest_match(memory_of(daily(TRAIN)), values[:10], peak=5) is None
+
+
+def test_causal_events_are_compared_over_short_stretches_only() -> None:
+    match = nearest_match(memory_of(daily(TRAIN)), flat(), peak=1420, causal=True)
+    assert match is not None
+    assert len(match.values) <= 64
+
+
+def test_an_explanation_says_where_the_past_is_nearest() -> None:
+    frame = pd.DataFrame({"load": flat(), "heat": daily(2000, seed=1)})
+    frame.index = pd.date_range("2024-05-01", periods=2000, freq="10min", tz="Europe/Berlin")
+    analysis = analysed(frame, {"load": EVENT}, memory=True)
+    (told,) = analysis.explanations()
+    nearest = told.nearest
+    assert nearest is not None
+    assert nearest.channel == "load"
+    assert 0 <= nearest.start < nearest.end <= TRAIN
+    assert nearest.times > 2
+    assert nearest.start_time == analysis.series.time[nearest.start]
+    assert nearest.end_time == analysis.series.time[nearest.end - 1]
+    assert len(nearest.rows) == len(nearest.values) == nearest.end - nearest.start
+    assert told.event.peak in nearest.rows
+    assert 2 < np.nanmin(nearest.values) < np.nanmax(nearest.values) < 8  # units of the data
+    local = frame.index[nearest.start].strftime("%Y-%m-%d %H:%M")
+    assert f"from {local} Europe/Berlin on" in told.reason
+    assert "No stretch of the past looks like this" in told.reason
+
+
+def test_without_the_training_part_the_match_has_rows_but_no_times() -> None:
+    whole = analysed(flat(), {"value": EVENT}, memory=True)
+    part = analysed(flat(), {"value": EVENT}, memory=True, first=1200)
+    before, after = whole.explain(1).nearest, part.explain(1).nearest
+    assert before is not None
+    assert after is not None
+    assert (after.start, after.end) == (before.start, before.end)
+    assert np.array_equal(after.rows + 1200, before.rows)
+    assert after.start_time is None
+    assert f"row {after.start:,} of training" in part.explain(1).reason
+
+
+def test_a_model_without_memory_says_nothing_of_the_past() -> None:
+    (told,) = analysed(flat(), {"value": EVENT}).explanations()
+    assert told.nearest is None
+    assert "past" not in told.reason
+
+
+def test_the_plot_draws_the_nearest_stretch_beside_its_event() -> None:
+    pytest.importorskip("matplotlib")
+    from caps.detect.drawing import PAST, draw
+
+    analysis = analysed(flat(), {"value": EVENT}, memory=True)
+    nearest = analysis.nearest(1)
+    assert nearest is not None
+    drawn = [line for line in draw(analysis).axes[0].lines if line.get_color() == PAST]
+    assert len(drawn) == 1
+    np.testing.assert_allclose(drawn[0].get_ydata(), nearest.values)
