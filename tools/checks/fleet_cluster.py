@@ -193,6 +193,9 @@ def check(home: Path, count: int, rows: int, settings: Settings) -> dict[str, ob
         def progress(text: str, share: float) -> None:
             nonlocal killed_at
             say("ray")(text, share)
+            if share == 1:
+                # Now: Ray does not account for its workers any more once they have ended.
+                head.used = cpu_seconds(process_tree(head.process.pid))
             if share >= 0.5 and not killed_at:
                 killed_at = round(share * count)
                 second.kill()
@@ -206,7 +209,6 @@ def check(home: Path, count: int, rows: int, settings: Settings) -> dict[str, ob
             ray_address=address,
             progress=progress,
         )
-        head.used = cpu_seconds(process_tree(head.process.pid))
         by_ray = overhead(cluster_result, own_cpu() - before + head.used + second.used)
     return {
         "local": by_local,
