@@ -321,7 +321,7 @@ def _check_zone(zone: str) -> None:
 
     try:
         pd.Timestamp(0, tz=zone)
-    except (KeyError, ValueError, OSError):
+    except (LookupError, ValueError, OSError):
         raise InputError(
             f"timezone={zone!r} is unknown", "give a name such as Europe/Berlin or UTC"
         ) from None

@@ -36,12 +36,14 @@ def series_routes(service: Service) -> APIRouter:
         request: Request,
         name: Annotated[str, Query(pattern=NAME, max_length=64)],
         file: Annotated[str, Query(min_length=1, max_length=200)] = "the file",
-        time: Annotated[str | None, Query(max_length=200, description="time column")] = None,
+        time: Annotated[
+            str | None, Query(min_length=1, max_length=200, description="time column")
+        ] = None,
         sort: bool = False,
         duplicates: Literal["error", "first", "last", "keep"] = "error",
         decimal: Literal[".", ","] = ".",
-        time_format: Annotated[str | None, Query(max_length=80)] = None,
-        timezone: Annotated[str | None, Query(max_length=80)] = None,
+        time_format: Annotated[str | None, Query(min_length=1, max_length=80)] = None,
+        timezone: Annotated[str | None, Query(min_length=1, max_length=80)] = None,
     ) -> SeriesFacts:
         """Upload a CSV file as a series."""
         options: dict[str, Any] = {
