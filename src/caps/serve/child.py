@@ -37,9 +37,8 @@ def fit_and_save(job: dict[str, Any], out: Path) -> None:
     """Fit, and write model and facts to `out`, which appears as a whole."""
     import torch
 
-    from caps.detect import CAPS
+    from caps.detect import CAPS, DetectorConfig
     from caps.series import read
-    from caps.detect import DetectorConfig
 
     torch.set_num_threads(1)
     started = time.monotonic()
