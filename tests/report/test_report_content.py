@@ -5,7 +5,8 @@ import pytest
 from telemetry_report import telemetry_report
 
 from caps.errors import InputError
-from caps.report import Budget, Channel, EventCard, Panel, Report
+from caps.report import Budget, Channel, EventCard, Panel, Report, render_report
+from caps.report.charts import panel_chart
 from caps.report.sentences import carriers, effect, summary
 from caps.report.timeline import Timeline
 
@@ -131,3 +132,32 @@ def test_an_effect_says_what_is_known_of_it() -> None:
 def test_another_seed_makes_another_month_of_events(month: Report) -> None:
     other = telemetry_report(seed=1)
     assert [each.start for each in other.events] != [each.start for each in month.events]
+
+
+def test_the_nearest_stretch_of_a_panel_fits_its_values() -> None:
+    ones = np.ones((2, 1))
+    with pytest.raises(InputError, match=r"nearest stretch has shape \(3, 1\)"):
+        Panel(8, ("flow",), ones, ones, np.ones((3, 1)))
+
+
+def test_a_panel_draws_the_nearest_stretch_where_there_is_one() -> None:
+    values, nothing = np.ones((3, 2)), np.full((3, 2), np.nan)
+    nearest = np.array([[np.nan, np.nan], [4.0, np.nan], [5.0, np.nan]])
+    told = event(contributions={"flow": 0.9, "heat": 0.1})
+    lines = {}
+    for past in (None, nearest):
+        chart = panel_chart(
+            told, Panel(7, ("flow", "heat"), values, nothing, past), Timeline(small())
+        )
+        lines[past is not None] = {line["name"]: line for line in chart["data"]}
+    assert set(lines[True]) - set(lines[False]) == {"flow, nearest past"}
+    drawn = lines[True]["flow, nearest past"]
+    assert drawn["line"]["color"] == "--past"
+    assert [each for each in drawn["y"] if np.isfinite(each)] == [4.0, 5.0]
+
+
+def test_the_legend_names_the_nearest_stretch_only_where_it_is_drawn() -> None:
+    ones = np.ones((2, 1))
+    for past in (None, ones):
+        page = render_report(small(events=(event(panel=Panel(8, ("flow",), ones, ones, past)),)))
+        assert ("nearest stretch of the past" in page) == (past is not None)
