@@ -76,7 +76,7 @@ def test_a_clear_difference_against_the_paper_is_called_a_contradiction() -> Non
 
 def test_a_difference_within_noise_is_not_called_a_contradiction() -> None:
     (line,) = compared({"a": 0.1, "b": 0.2, "c": 0.3}, {"a": 0.3, "b": 0.1, "c": 0.3}).verdict()
-    assert "within noise" in line
+    assert "not beyond noise" in line
     assert "contradicts" not in line
 
 

@@ -151,9 +151,11 @@ class Comparison:
         says += ", beyond noise in " + (f"{certain} of {len(parts)}" if certain else "none")
         if clear:
             says = f"**contradicts the paper** in {', '.join(clear)}"
-            says += f"; points the other way within noise in {', '.join(weak)}" if weak else ""
+            says += (
+                f"; points the other way, not beyond noise, in {', '.join(weak)}" if weak else ""
+            )
         elif weak:
-            says = f"points the other way than the paper in {', '.join(weak)}, within noise"
+            says = f"points the other way than the paper in {', '.join(weak)}, not beyond noise"
         return f"{row.label} against {other.label} {says}: {'; '.join(parts)}."
 
     def _notes(self) -> list[str]:

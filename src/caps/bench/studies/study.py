@@ -18,7 +18,6 @@ from caps.bench.studies.variants import Setting, make_variant, weights_hash
 from caps.detect import DetectorConfig
 from caps.errors import InputError
 from caps.realize import Preset, Pretrained
-from caps.realize.figures import write_png
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -33,6 +32,7 @@ QUICK_SERIES = (
     "391_UCR_id_89_Medical_tr_1875_1st_5759.csv",
     "693_YAHOO_id_143_WebService_tr_500_1st_1003.csv",
 )
+DPI = 100
 MULTIVARIATE = ("MSL", "PSM", "SMAP", "SMD")
 
 
@@ -142,7 +142,7 @@ def write_report(name: str, report: Report, run: StudyRun) -> Path:
     for number, (caption, figure) in enumerate(report.figures.items()):
         path = folder / (f"{name}.png" if number == 0 else f"{name}-{number + 1}.png")
         with replacing(path) as temporary:
-            write_png(figure, str(temporary))
+            figure.savefig(temporary, format="png", dpi=DPI, facecolor="white")
         pictures[caption] = path.name
     facts = _facts(name, report, run)
     write_text(folder / f"{name}.json", json.dumps(facts, indent=1, allow_nan=False) + "\n")
