@@ -1,5 +1,6 @@
 """The same cells as tasks of a Ray cluster (extra `ray`)."""
 
+import os
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -18,12 +19,7 @@ def run_on_ray(tasks: Iterable[Task], work: Work, jobs: int) -> Iterator[tuple[T
 
     The nodes read the data by its path, so it must lie on storage that all of them see.
     """
-    try:
-        import ray
-    except ImportError:
-        raise InputError("Ray is not installed", "pip install 'caps-tsad[ray]'") from None
-    if not ray.is_initialized():
-        ray.init(log_to_driver=False, include_dashboard=False)
+    ray, is_ours = _connected(jobs)
     remote = ray.remote(num_cpus=1, max_retries=0, runtime_env={"env_vars": ONE_THREAD})(run_cell)
     waiting, running = deque(tasks), dict[Any, tuple[Task, float]]()
     try:
@@ -45,6 +41,34 @@ def run_on_ray(tasks: Iterable[Task], work: Work, jobs: int) -> Iterator[tuple[T
     finally:
         for handle in running:
             ray.cancel(handle, force=True)
+        if is_ours:
+            ray.shutdown()
+
+
+def _connected(jobs: int) -> tuple[Any, bool]:
+    """Ray, and whether the connection is ours to end.
+
+    A connection that is there is used; else the cluster that RAY_ADDRESS names; else one on this
+    machine.
+    """
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    try:
+        import ray
+    except ImportError:
+        raise InputError("Ray is not installed", "pip install 'caps-tsad[ray]'") from None
+    if ray.is_initialized():
+        return ray, False
+    options: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
+    if "RAY_ADDRESS" not in os.environ:
+        options |= {"address": "local", "num_cpus": jobs, "include_dashboard": False}
+    try:
+        ray.init(**options)
+    except Exception as error:  # Ray raises many kinds here, and Exception itself when it is slow
+        raise InputError(
+            f"Ray did not start or answer ({error})",
+            "try again, start a cluster and set RAY_ADDRESS, or use --engine local",
+        ) from None
+    return ray, True
 
 
 def _received(ray: Any, handle: Any, task: Task, work: Work, began: float) -> Record:
