@@ -115,9 +115,14 @@ def test_one_counterpart_is_looked_up_for_an_event_and_its_explanation(
     assert looked_up == [(FOUND.start, FOUND.stop)]
 
 
+def test_rows_next_to_those_that_deviate_belong_to_them_while_they_are_off() -> None:
+    assert deviating([np.array([0.9, 0.3, 0.5, 1.5, 0.1, 2.0, 0.9, 0.2])]) == (2, 7)
+    assert deviating([np.array([0.5, 0.6, 1.5, 0.7])]) == (0, 4)
+
+
 def test_small_deviations_beside_a_large_one_are_its_tail() -> None:
     expected = np.zeros(5)
-    told = excess(np.array([0.5, 0.9, 20.0, 2.5, np.nan]), Counterpart(expected, 0.1))
+    told = excess(np.array([1.9, 0.7, 20.0, 2.5, np.nan]), Counterpart(expected, 0.1))
     assert told is not None
     assert deviating([told]) == (2, 4)
     assert excess(expected, Counterpart(expected, None)) is None

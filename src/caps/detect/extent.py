@@ -9,6 +9,7 @@ FloatArray = NDArray[np.float64]
 
 UNUSUAL = 5.0  # spreads of the error beside the event; 4 and 6 are about as good
 SHARE = 0.1  # of the largest deviation: less is the tail of an event, or an error of its own
+EDGE = 0.4  # of what is unusual: rows next to unusual ones belong to them from here on
 LEAST = 0.02  # of the spread of training: closer is the same
 
 
@@ -25,10 +26,16 @@ def excess(values: FloatArray, counterpart: Counterpart) -> FloatArray | None:
 
 
 def deviating(excesses: list[FloatArray]) -> tuple[int, int] | None:
-    """The first of the rows that deviate in any channel, and the end of the last.
+    """From the first to the last of the rows that deviate in any channel, with their edges.
 
-    >>> deviating([np.array([0.1, 1.2, 0.3, 0.0]), np.array([0.2, 0.4, 3.0, 0.9])])
-    (1, 3)
+    >>> deviating([np.array([0.6, 0.1, 1.2, 0.3, 0.0]), np.array([0.0, 0.2, 0.4, 3.0, 0.9])])
+    (2, 5)
     """
-    rows = np.flatnonzero(np.max(excesses, axis=0) > 1)
-    return (int(rows[0]), int(rows[-1]) + 1) if len(rows) else None
+    largest = np.max(excesses, axis=0)
+    rows = np.flatnonzero(largest > 1)
+    if len(rows) == 0:
+        return None
+    quiet = np.flatnonzero(largest <= EDGE)
+    before, after = quiet[quiet < rows[0]], quiet[quiet > rows[-1]]
+    start = int(before[-1]) + 1 if len(before) else 0
+    return start, int(after[0]) if len(after) else len(largest)
