@@ -225,13 +225,17 @@ def test_the_command_prints_the_page_and_names_what_it_does_not_know(
     write_series()
     arguments = ["bench", "study", "natural-contamination", "--quick", "--data", str(data)]
     arguments += ["--out", str(tmp_path / "out"), "--weights", str(weights)]
-    main(arguments)
+    assert called(arguments) == 0
     assert "# Contamination of references" in capsys.readouterr().out
-    main([*arguments, "--json"])
+    assert called([*arguments, "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["study"] == "natural-contamination"
     assert Path(told["page"]).is_file()
-    with pytest.raises(SystemExit) as stopped:
-        main(["bench", "study", "nonsense", "--out", str(tmp_path)])
-    assert stopped.value.code == 2
+    assert called(["bench", "study", "nonsense", "--out", str(tmp_path)]) == 2
     assert "choose from ablations" in capsys.readouterr().err
+
+
+def called(arguments: list[str]) -> object:
+    with pytest.raises(SystemExit) as stopped:
+        main(arguments)
+    return stopped.value.code

@@ -32,7 +32,7 @@ QUICK_SERIES = (
     "391_UCR_id_89_Medical_tr_1875_1st_5759.csv",
     "693_YAHOO_id_143_WebService_tr_500_1st_1003.csv",
 )
-DPI = 100
+DPI = 85
 MULTIVARIATE = ("MSL", "PSM", "SMAP", "SMD")
 
 
