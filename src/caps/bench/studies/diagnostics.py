@@ -77,7 +77,8 @@ def diagnostics(run: StudyRun) -> Report:
             "held-out references for each family get counterparts of all three kinds on the same "
             "supports, those of simulated residuals. Labels only name the real anomalies of the "
             "test part. Mean over series, then over datasets. The detector is CAPS's own, which "
-            "may favour its counterparts.",
+            "may favour its counterparts. Of training parts below 512 rows the last window is held "
+            "out, which then overlaps the rows learned from.",
         ],
         [
             Table(
