@@ -9,49 +9,89 @@ import logging
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from caps.detect.config import DetectorConfig
 from caps.detect.networks import Detector
-from caps.errors import InputError
+from caps.errors import CapsError, InputError
 from caps.export.file import CHANNEL, DESCRIPTION, LOGITS, WINDOWS
 
 OPSET = 18
 EXAMPLES = 2  # windows to trace with: one would be taken for a constant
+REMEMBERED = 8  # graphs without their weights: tracing takes seconds, a fleet has few sizes
 
 
 class Stacked(nn.Module):
     """Detectors of equal layers; the channel says whose weights to use."""
 
-    def __init__(self, detectors: Sequence[Detector]) -> None:
+    def __init__(self, config: DetectorConfig, count: int) -> None:
         super().__init__()
-        states = [detector.state_dict() for detector in detectors]
-        self._layers = (detectors[0],)  # in a tuple: its own weights are no part of the graph
-        self._names = [name for name, tensor in states[0].items() if tensor.is_floating_point()]
-        for place, name in enumerate(self._names):
-            self.register_buffer(f"stack{place}", torch.stack([state[name] for state in states]))
+        with torch.device("meta"):
+            layers = Detector(config).eval()
+        self._layers = (layers,)  # in a tuple: its own weights are no part of the graph
+        self.names = [
+            name for name, each in layers.state_dict().items() if each.is_floating_point()
+        ]
+        generator = torch.Generator().manual_seed(0)
+        for place, name in enumerate(self.names):
+            shape = layers.state_dict()[name].shape
+            # All different: the exporter makes one of equal ones.
+            self.register_buffer(stack(place), torch.rand(count, *shape, generator=generator))
 
     def forward(self, windows: Tensor, channel: Tensor) -> Tensor:  # (batch, time), (1,)
         weights = {
-            name: self.get_buffer(f"stack{place}").index_select(0, channel).squeeze(0)
-            for place, name in enumerate(self._names)
+            name: self.get_buffer(stack(place)).index_select(0, channel).squeeze(0)
+            for place, name in enumerate(self.names)
         }
         logits: Tensor = torch.func.functional_call(self._layers[0], weights, (windows,))
         return logits
 
 
+def stack(place: int) -> str:
+    """The name in the graph of the weights at a place among the names."""
+    return f"stack{place}"
+
+
 def graph_of(detectors: Sequence[Detector], description: str) -> bytes:
     """A serialized ONNX model of the networks with a description in its metadata."""
     try:
-        import onnxscript  # noqa: F401  # torch exports by it
+        from onnx import ModelProto, numpy_helper
     except ImportError:
         raise InputError("onnx is not installed", "pip install 'caps-tsad[onnx]'") from None
-    windows = torch.zeros(EXAMPLES, detectors[0].config.window)
+    config = detectors[0].config
+    if any(detector.config != config for detector in detectors):
+        raise InputError("channels have detectors of different sizes", "fit them in one model")
+    names, template = _template(config, len(detectors))
+    model = ModelProto()
+    model.CopyFrom(template)
+    states = [detector.state_dict() for detector in detectors]
+    waiting = {stack(place): name for place, name in enumerate(names)}
+    for tensor in model.graph.initializer:
+        if name := waiting.pop(tensor.name, None):
+            weights = torch.stack([state[name] for state in states]).numpy()
+            tensor.CopyFrom(numpy_helper.from_array(weights, tensor.name))
+    if waiting:
+        raise CapsError(
+            f"torch's exporter left out weights: {', '.join(waiting.values())}",
+            "use the versions of torch and onnxscript that docs/export.md names",
+        )
+    entry = model.metadata_props.add()
+    entry.key, entry.value = DESCRIPTION, description
+    return bytes(model.SerializeToString())
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _template(config: DetectorConfig, count: int) -> tuple[list[str], Any]:
+    """The names of the weights, and a graph that holds others in their place."""
+    stacked = Stacked(config, count).eval()
     with _quiet():
         program = torch.onnx.export(
-            Stacked(detectors).eval(),
-            (windows, torch.zeros(1, dtype=torch.int64)),
+            stacked,
+            (torch.zeros(EXAMPLES, config.window), torch.zeros(1, dtype=torch.int64)),
             input_names=[WINDOWS, CHANNEL],
             output_names=[LOGITS],
             dynamic_shapes=({0: torch.export.Dim("batch")}, None),
@@ -66,9 +106,7 @@ def graph_of(detectors: Sequence[Detector], description: str) -> bytes:
         del node.metadata_props[:]
     del model.graph.value_info[:]
     model.producer_name = "caps"
-    entry = model.metadata_props.add()
-    entry.key, entry.value = DESCRIPTION, description
-    return bytes(model.SerializeToString())
+    return stacked.names, model
 
 
 @contextmanager
