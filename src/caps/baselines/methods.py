@@ -29,10 +29,8 @@ SUB_LOF = Plan(lambda seed: Density(30), rank=2, scaling="subsequence")
 
 # TSB-AD's settings for several channels, where they differ.
 LOF_MANY = replace(LOF, scaling="subsequence")
-IFOREST_MANY = Plan(
-    lambda seed: Isolation(25, seed, features=0.8), length=100, scaling="subsequence"
-)
-PCA_MANY = Plan(lambda seed: Projection(0.25), length=100)
+IFOREST_MANY = Plan(lambda seed: Isolation(25, seed, features=0.8), length=1, scaling="subsequence")
+PCA_MANY = Plan(lambda seed: Projection(0.25), length=1)
 KMEANSAD_MANY = Plan(
     lambda seed: Centres(10, seed), length=40, scaling="subsequence", onto_rows="mean"
 )

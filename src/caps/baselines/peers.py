@@ -132,7 +132,8 @@ class Peer:
         shown = output.strip()[-TAIL:]
         return PeerError(
             f"{self.configuration.model} {how}",
-            f"see what it printed last, and whether the series is longer than its window\n{shown}",
+            "give it more rows if the last fifth of the training part, which it keeps for "
+            f"validation, or the series is shorter than its window; it printed last:\n{shown}",
         )
 
 
