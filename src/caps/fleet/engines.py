@@ -116,6 +116,8 @@ class RayEngine:
         self.ray: Any = ray
         options: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
         if address is None:
+            # Ray's workers give way to everything else by default: on a busy machine, a standstill.
+            os.environ.setdefault("RAY_worker_niceness", "0")
             options |= {"num_cpus": workers or _cores(), "include_dashboard": False}
             options["address"] = "local"
         else:
