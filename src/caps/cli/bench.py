@@ -54,7 +54,7 @@ def run(
 ) -> None:
     """Compute the results that are missing; stop and start again at any time.
 
-    Example: caps bench run --data TSB-AD-U.zip --set dev-mini --methods caps,lof --out results/
+    Example: caps bench run --data TSB-AD-U.zip --methods caps,lof --out results/
 
     Parameters
     ----------

@@ -77,8 +77,8 @@ COMMANDS = (
     ),
     Command(
         "bench",
-        "Run every method on TSB-AD data and make the paper's tables.",
-        "caps bench run --data TSB-AD-U.zip --set dev-mini --methods caps,lof --out results/",
+        "Compare all methods on TSB-AD data, with the paper's tables.",
+        "caps bench run --data TSB-AD-U.zip --methods caps,lof --out results/",
     ),
     Command(
         "simulate",
