@@ -47,7 +47,9 @@ class DriftWatch:
             self.rows += 1
             if self.rows == self.next_look:
                 self._look(p_value)
-        return self.found
+                if self.found:
+                    return True
+        return False
 
     def _look(self, p_value: float) -> None:
         self.looks += 1
