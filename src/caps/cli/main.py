@@ -52,7 +52,7 @@ COMMANDS = (
     ),
     Command(
         "watch",
-        "Follow a growing file or standard input and print events as they happen.",
+        "Follow a growing file and print events as they happen.",
         "caps watch model/ --input metrics.csv --follow --state watch/",
     ),
     Command(
