@@ -32,7 +32,9 @@ def test_the_examples_in_python_run_on_a_fleet(
 
 
 def test_the_options_named_are_those_of_the_commands() -> None:
-    named = {name.removeprefix("--").replace("-", "_") for name in re.findall(r"--[a-z][a-z-]*", PAGE)}
+    named = {
+        name.removeprefix("--").replace("-", "_") for name in re.findall(r"--[a-z][a-z-]*", PAGE)
+    }
     options = {*inspect.signature(fit).parameters, *inspect.signature(score).parameters}
     assert {name for name in named if name not in ("series", "small", "json")} <= options
 
