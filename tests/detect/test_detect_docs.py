@@ -9,7 +9,7 @@ from caps.cli.detect import detect
 from caps.detect import Analysis
 from caps.detect.analysis import CERTAIN, LEAST_KIND_ACCURACY, MOST_VIEWS
 from caps.detect.counterpart import MARGIN
-from caps.detect.fitting import BANK
+from caps.detect.memory import ROWS
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "detect.md").read_text(encoding="utf-8")
@@ -27,7 +27,7 @@ def test_the_numbers_are_those_of_the_code() -> None:
     assert f"The {MARGIN} rows on either side" in PAGE
     assert f"reaches {CERTAIN}" in PAGE
     assert f"fewer than {LEAST_KIND_ACCURACY:.0%}".replace("%", " %") in PAGE
-    assert f"last {BANK:,} scaled training rows" in PAGE
+    assert f"last {ROWS:,} scaled training rows" in PAGE
     assert MOST_VIEWS == 3
     assert "the three that contribute most" in PAGE
 

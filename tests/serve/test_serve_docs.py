@@ -4,6 +4,7 @@ import inspect
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -25,7 +26,9 @@ def test_the_example_runs(
     monkeypatch.chdir(tmp_path)
     broken_table().drop(columns="heat").to_csv("metrics.csv", index=False)
     (code,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
-    exec(compile(code.replace("http://127.0.0.1:8100", address), "serve.md", "exec"), {})
+    names: dict[str, Any] = {}
+    exec(compile(code.replace("http://127.0.0.1:8100", address), "serve.md", "exec"), names)
+    names["service"].close()
     shown = capsys.readouterr().out
     *events, scores = shown.strip().splitlines()
     assert events

@@ -143,6 +143,8 @@ def test_from_a_dropped_file_to_a_refit_and_downloads(
     assert page.locator(".event .trace:has(.js-line)").count() == 2
     assert page.locator(".event-row[aria-current]").count() == 1
 
+    until(page, lambda: page.evaluate("document.activeElement.id") == "event")
+
     # Another budget changes the alarms at once, and is kept when the slider is let go.
     slider, output = page.locator("#budget"), page.locator("output")
     seen = set()
