@@ -75,12 +75,19 @@ def test_another_budget_needs_no_fit_and_is_kept(client: httpx.Client) -> None:
     before = client.get("/v1/models/pump/events").json()
     budgets = client.get("/v1/models/pump/budgets").json()
     assert [each["threshold"] for each in budgets] == sorted(each["threshold"] for each in budgets)
+    names = [each["name"] for each in budgets]
+    assert names.index("1/hour") < names.index("1/day") < names.index("1/week")
     generous = budgets[0]
     changed = client.put("/v1/models/pump/alarms", json={"alarms": generous["name"]})
     assert changed.json()["alarms"] == generous["name"]
     after = client.get("/v1/models/pump/events").json()
-    assert after["threshold"] == generous["threshold"] < before["threshold"]
-    assert len(after["events"]) == generous["found"] >= len(before["events"])
+    assert after["threshold"] == generous["threshold"] <= before["threshold"]
+    assert len(after["events"]) == generous["found"]
+    strict = budgets[-1]
+    client.put("/v1/models/pump/alarms", json={"alarms": strict["name"]})
+    fewer = client.get("/v1/models/pump/events").json()
+    assert fewer["threshold"] == strict["threshold"] > before["threshold"]
+    assert len(fewer["events"]) == strict["found"]
     client.put("/v1/models/pump/alarms", json={"alarms": "1/day"})
     assert client.get("/v1/models/pump/events").json() == before
 

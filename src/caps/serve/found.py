@@ -5,9 +5,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from caps.detect import CAPS, Analysis
+from caps.detect import CAPS, Analysis, alarm_rate
 from caps.detect import Event as FoundEvent
 from caps.detect.tables import event_table, score_table
+from caps.errors import InputError
 from caps.report import render_report
 from caps.report.analysed import analysed_report, budgets_of
 from caps.report.sentences import KINDS, rarity
@@ -64,8 +65,9 @@ class Found:
 
     def budgets(self) -> list[BudgetFacts]:
         """What the budgets of the slider give, the model's own among them."""
-        timed = self.analysis.fitted.step is not None
-        names = [str(self.model.alarms), *(TIME_BUDGETS if timed else BUDGETS)]
+        step = self.analysis.fitted.step
+        names = [str(self.model.alarms), *(BUDGETS if step is None else TIME_BUDGETS)]
+        names.sort(key=lambda name: -_rate(name, step))  # several may have one threshold
         return [
             BudgetFacts(
                 name=budget.name,
@@ -159,6 +161,13 @@ def _event(analysis: Analysis, axis: Axis, number: int, event: FoundEvent) -> Ev
         p_value=_finite(event.p_value),
         channel=max(shares, key=lambda name: shares[name]),
     )
+
+
+def _rate(budget: str, step: np.timedelta64 | None) -> float:
+    try:
+        return alarm_rate(budget, step)
+    except InputError:  # as many alarms as rows
+        return np.inf
 
 
 def _finite(value: float | None) -> float | None:
