@@ -1,4 +1,40 @@
 import os
+import shutil
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 # Set before torch is imported: idle OpenMP threads of one worker must not spin against another's.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+ARGUMENTS = (
+    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run "
+    "--disable-background-networking --disable-component-update --disable-sync"
+)
+
+
+# Of a module: playwright keeps an event loop running in this thread, in which no other test's can.
+@pytest.fixture(scope="module")
+def running_browser() -> Iterator["Browser | None"]:
+    found = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if found is None:
+        yield None
+        return
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=found, args=ARGUMENTS.split())
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def browser(running_browser: "Browser | None", request: pytest.FixtureRequest) -> "Browser":
+    if running_browser is None:
+        pytest.skip(f"{request.node.name} needs a browser: install Debian's package chromium")
+    return running_browser

@@ -21,6 +21,7 @@ from caps.detect.stream import GROUP, Stream
 from caps.detect.stream_drift import DriftWatch
 
 TRAIN, ROWS = 4_000, 20_000
+GRID = 22_000  # of which gaps leave out some 1,600
 LATENESS = 6
 SEED = 20_261_117
 STEP = np.timedelta64(5, "m")
@@ -39,8 +40,8 @@ def traffic(rng: np.random.Generator, rows: int, first: int = 0) -> np.ndarray:
 def series() -> pd.DataFrame:
     """Training rows, then rows with 30 anomalies, missing values and gaps."""
     rng = np.random.default_rng(SEED)
-    values = traffic(rng, TRAIN + ROWS)
-    for start in rng.choice(np.arange(TRAIN + 300, TRAIN + ROWS - 400, 100), 30, replace=False):
+    values = traffic(rng, TRAIN + GRID)
+    for start in rng.choice(np.arange(TRAIN + 300, TRAIN + GRID - 400, 100), 30, replace=False):
         length = int(rng.choice([1, 5, 20, 60]))
         values[start : start + length] += rng.choice([-1, 1]) * rng.uniform(8, 25)
     values[rng.choice(np.arange(TRAIN, len(values)), 200)] = np.nan

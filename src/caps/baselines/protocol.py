@@ -5,8 +5,8 @@ from typing import Protocol, Self, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from caps.detect.scoring import bridge_gaps
 from caps.errors import InputError
+from caps.series import bridge
 
 FloatArray = NDArray[np.float64]
 
@@ -50,7 +50,7 @@ def checked(values: FloatArray, channels: int | None = None) -> FloatArray:
 
 def bridged(values: FloatArray) -> FloatArray:
     """Every gap replaced by the line between its neighbours; a channel never seen is zero."""
-    return np.ascontiguousarray(bridge_gaps(values.T).T)
+    return np.ascontiguousarray(bridge(values.T).T)
 
 
 def not_fitted() -> InputError:

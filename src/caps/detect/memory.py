@@ -26,6 +26,7 @@ from caps.detect.nearest import (
     summed_up,
     summed_up_alone,
 )
+from caps.detect.threads import in_threads
 from caps.errors import ArtifactError
 from caps.series import bridge
 
@@ -38,7 +39,10 @@ LONG = 256  # from here on, where in a stretch a row lies counts
 NEAR = 64  # longest stretch that causal evidence looks back on: it would echo for longer ones
 SHARE = 3  # a stretch takes up at most a third of the training part
 ROWS = 65_536  # training rows remembered: the last ones
-STEPS = 16  # stretches are looked up at every sixteenth of their length
+STEPS = 64  # stretches are looked up at every 64th of their length
+FEWER_STEPS = 16  # of a series so long that the time counts more
+MANY = 131_072  # rows of such a series
+SEVERAL = 16_384  # rows from which several threads pay
 FLOOR = 0.003  # of the spread of training: closer stretches are the same
 SHARPNESS = 0.6  # of the soft maximum over the parts; 0 would be the maximum, infinity the mean
 LEAST_SPREAD = 1e-3
@@ -210,16 +214,23 @@ class Memory:
     ) -> Iterator[tuple[Part, Rows, FloatArray]]:
         """What every part says of the stretches that begin at the given rows."""
         bridged = np.asarray(bridge(values), dtype=np.float64)
-        for length, banks in self.banks.items():
-            starts = np.arange(0, len(values) - length + 1, max(1, length // STEPS))
-            if len(starts) == 0:
-                continue
+        steps = STEPS if len(values) <= MANY else FEWER_STEPS
+
+        def look(job: tuple[int, Form]) -> list[tuple[Part, Rows, FloatArray]]:
+            length, form = job
+            bank = self.banks[length][form]
+            starts = np.arange(0, len(values) - length + 1, max(1, length // steps))
             enough = observed_share(values, starts, length) >= LEAST_OBSERVED
-            stretches = summed_up(bridged, starts, length)
-            for form, bank in banks.items():
-                left_out = self._left_out(bank, starts, within)
-                for measure, told in _measured(bank, in_form(stretches, form), left_out):
-                    yield Part(length, form, measure), starts, np.where(enough, told, np.nan)
+            wanted = in_form(summed_up(bridged, starts, length), form)
+            return [
+                (Part(length, form, measure), starts, np.where(enough, told, np.nan))
+                for measure, told in _measured(bank, wanted, self._left_out(bank, starts, within))
+            ]
+
+        jobs = [(length, form) for length in self.banks for form in FORMS if length <= len(values)]
+        looked = in_threads(look, jobs) if len(values) >= SEVERAL else map(look, jobs)
+        for parts in looked:
+            yield from parts
 
     def _left_out(
         self, bank: Bank, starts: Rows, within: Within | None

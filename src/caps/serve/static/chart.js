@@ -60,6 +60,7 @@ export class Chart {
 
   // Shows a stretch, or everything.
   async show(left = null, right = null) {
+    clearTimeout(this.timer); // a zoom not yet asked for must not undo this one
     if (left !== null && this.lines) {
       const [first, last] = this.lines.extent;
       const least = 4 * this.lines.step;

@@ -62,6 +62,7 @@ const results = async (main, model, path, followFit) => {
   const [ladder, first] = [await get(`${path}/budgets`), await get(`${path}/events`)];
   let found = first;
   let current = null; // the event looked at
+  let tried = null; // the budget on the slider, until its events are here
   let marks = [];
   let card = null;
 
@@ -75,12 +76,12 @@ const results = async (main, model, path, followFit) => {
   });
 
   const band = (extent, name) => ({ extent, name, role: "--band", edge: "--band-edge" });
-  const paint = (extents = found.events.map((event) => event.extent), threshold = found.threshold) => chart.mark([
+  const paint = () => chart.mark([
     ...(found.training ? [{ extent: found.training, role: "--training", name: "training" }] : []),
     ...marks.map(({ extent }) => ({ extent, name: "known", role: "--mark", edge: "--mark-edge" })),
-    ...extents.map((extent) => band(extent, "event")),
+    ...(tried?.extents ?? found.events.map((event) => event.extent)).map((extent) => band(extent, "event")),
     ...(current ? [{ extent: current.extent, name: "current", role: "--band", edge: "--event" }] : []),
-  ], threshold);
+  ], (tried ?? found).threshold);
 
   // Events
   const list = h("ol", { class: "events", "aria-label": "Events" });
@@ -143,12 +144,15 @@ const results = async (main, model, path, followFit) => {
     return budget;
   };
   const tryBudget = () => {
-    const budget = tell();
-    paint(budget.extents, budget.threshold);
+    tried = tell();
+    paint();
   };
   const keepBudget = async () => {
-    await put(`${path}/alarms`, { alarms: ladder[slider.value].name });
-    found = await get(`${path}/events`);
+    const kept = ladder[slider.value];
+    await put(`${path}/alarms`, { alarms: kept.name });
+    const answer = await get(`${path}/events`);
+    if (kept !== ladder[slider.value]) return; // moved on since: the next answer counts
+    [found, tried] = [answer, null];
     current = current && found.events.find((each) => each.extent[0] <= current.extent[1] && each.extent[1] >= current.extent[0]);
     if (!current) shut();
     else { listEvents(); paint(); }
