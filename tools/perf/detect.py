@@ -97,9 +97,9 @@ def main(document: Path, given: list[str]) -> int:
             ),
         }
     header = ("task", "wall", "processor", "peak memory", "wanted")
-    speeds = [(f"{n}", f"{rate:,.0f}", f"{least:,}") for n, (rate, least) in rates.items()]
+    speeds = [(name, f"{rate:,.0f}", f"{least:,}") for name, (rate, least) in rates.items()]
     text = (
-        f"Machine: {machine()}; load before the last lines {load:.1f}.\n\n{markdown(header, rows)}\n"
+        f"Machine: {machine()}; load before the longest {load:.1f}.\n\n{markdown(header, rows)}\n"
         f"Scoring, {LONG:,} points, two threads:\n\n"
         f"{markdown(('model', 'points a second', 'wanted'), speeds)}"
     )
