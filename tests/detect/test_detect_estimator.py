@@ -286,6 +286,29 @@ def test_a_constant_and_a_missing_channel_do_not_disturb_a_good_one(weights: Pre
     assert scores[LEVEL].max() > np.quantile(scores, 0.95)
 
 
+def test_a_switch_counts_by_values_it_never_had(weights: Pretrained, tmp_path: Path) -> None:
+    switch = (np.arange(ROWS) % 97 < 40).astype(float)
+    switch[1450:1455] = 2.0
+    values = np.column_stack([noisy_wave(ROWS), switch])
+    model = estimator(weights).fit(values)
+    assert [channel.state for channel in model.fitted_.channels] == ["learned", "switch"]
+    assert "only a third one counts" in " ".join(model.notes_)
+    told = model.fitted_.score(model.analyze(values).grid).evidence[:, 1]
+    np.testing.assert_allclose(told[1450:1455], np.log(TRAIN + 1))
+    assert (np.delete(told, slice(1450, 1455)) == 0).all()
+    model.save(tmp_path / "model")
+    again = CAPS.load(tmp_path / "model", pretrained=weights)
+    np.testing.assert_array_equal(again.decision_function(values), model.decision_function(values))
+
+
+def test_switches_are_learned_where_asked_for_or_all_there_is(weights: Pretrained) -> None:
+    switch = (np.arange(ROWS) % 97 < 40).astype(float)
+    asked = estimator(weights, switches=True).fit(np.column_stack([noisy_wave(ROWS), switch]))
+    alone = estimator(weights).fit(np.column_stack([switch, np.ones(ROWS)]))
+    assert [channel.state for channel in asked.fitted_.channels] == ["learned", "learned"]
+    assert [channel.state for channel in alone.fitted_.channels] == ["learned", "constant"]
+
+
 def test_a_note_names_a_few_of_many_constant_channels(weights: Pretrained) -> None:
     notes = " ".join(estimator(weights, train=None).fit(np.full((400, 8), 7.0)).notes_)
     assert "and 3 more are constant in training" in notes

@@ -83,7 +83,8 @@ class CapsDiagnosis(CapsMethod):
         return self
 
 
-PAPER: Mapping[str, Any] = {"memory": False, "level": False}  # the detector alone, as in the paper
+# The detector alone, as in the paper.
+PAPER: Mapping[str, Any] = {"memory": False, "level": False, "switches": True}
 
 CAPS_METHODS: Mapping[str, Callable[[int], Method]] = {
     "caps": CapsMethod,

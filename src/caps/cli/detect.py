@@ -34,6 +34,7 @@ def detect(
     alarms: str = "1/1000",
     known: Annotated[tuple[str, ...], Parameter(negative="")] = (),
     aggregate: Literal["max", "top5"] = "max",
+    switches: Annotated[bool, Parameter(negative="")] = False,
     causal: Annotated[bool, Parameter(negative="")] = False,
     seed: int = 0,
     out: Path | None = None,
@@ -60,6 +61,8 @@ def detect(
         A stretch START..END that is known to be anomalous, rows or moments; can be repeated.
     aggregate
         How several metrics are put together: the strongest evidence, or the mean of the top5.
+    switches
+        Learn metrics that only switch between two values too, where others vary freely.
     causal
         Score each row by the past alone.
     seed
@@ -85,6 +88,7 @@ def detect(
         train=train,
         alarms=alarms,
         aggregate=aggregate,
+        switches=switches,
         causal=causal,
         seed=seed,
         pretrained=pretrained,

@@ -20,6 +20,7 @@ def fit(
     alarms: str = "1/1000",
     known: Annotated[tuple[str, ...], Parameter(negative="")] = (),
     aggregate: Literal["max", "top5"] = "max",
+    switches: Annotated[bool, Parameter(negative="")] = False,
     causal: Annotated[bool, Parameter(negative="")] = False,
     seed: int = 0,
     pretrained: Path | None = None,
@@ -45,6 +46,8 @@ def fit(
         A stretch START..END that is known to be anomalous, rows or moments; can be repeated.
     aggregate
         How several metrics are put together: the strongest evidence, or the mean of the top5.
+    switches
+        Learn metrics that only switch between two values too, where others vary freely.
     causal
         Score each row by the past alone.
     seed
@@ -68,6 +71,7 @@ def fit(
         train=train,
         alarms=alarms,
         aggregate=aggregate,
+        switches=switches,
         causal=causal,
         seed=seed,
         columns=names_in(columns),

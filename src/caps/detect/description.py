@@ -6,13 +6,13 @@ Reading checks everything before it is used.
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
 from caps.detect.config import DetectorConfig
 from caps.detect.evidence import AGGREGATES
-from caps.detect.fitted import Channel, Fitted
+from caps.detect.fitted import Channel, Fitted, State, switch_values
 from caps.detect.level import LevelRange
 from caps.detect.memory import Memory, Usual
 from caps.detect.threshold import Calibration
@@ -20,7 +20,7 @@ from caps.detect.windowed import RowDetector
 from caps.errors import ArtifactError
 from caps.series import Scaler
 
-STATES = ("learned", "constant", "unknown")
+STATES = get_args(State)
 
 # The detector of the channel at a place, of a configuration that was checked.
 DetectorOf = Callable[[int, DetectorConfig], RowDetector]
@@ -94,6 +94,8 @@ def _channel(
     state, learned = facts["state"], facts["detector"] is not None
     if state not in STATES or learned != (state == "learned"):
         raise ArtifactError(f"a channel in state {state!r}", "fit it again")
+    if state == "switch" and not len(switch_values(bank)):
+        raise ArtifactError("a switch that has not two values", "fit it again")
     if learned != (facts["calibration"] is not None) or not isinstance(facts["name"], str):
         raise ArtifactError("a channel is described in part only", "fit it again")
     if (facts["memory"] is None) != (facts["usual"] is None):

@@ -49,6 +49,7 @@ SAVED = (
     "references",
     "memory",
     "level",
+    "switches",
     "aggregate",
     "causal",
 )
@@ -80,6 +81,8 @@ class CAPS(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         as in the paper.
     level
         Without a memory: count a channel that leaves its range of training as evidence too.
+    switches
+        Learn channels that only switch between two values too, where others vary freely.
     aggregate
         How channels are put together: the strongest evidence, or the mean of the "top5".
     causal
@@ -111,6 +114,7 @@ class CAPS(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         references: int | None = None,
         memory: bool = True,
         level: bool = True,
+        switches: bool = False,
         seed: int = 0,
         aggregate: Aggregate = "max",
         causal: bool = False,
@@ -129,6 +133,7 @@ class CAPS(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         self.references = references
         self.memory = memory
         self.level = level
+        self.switches = switches
         self.seed = seed
         self.aggregate = aggregate
         self.causal = causal
@@ -322,6 +327,7 @@ class CAPS(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
             references=REFERENCES if self.references is None else self.references,
             memory=bool(self.memory),
             level=bool(self.level),
+            switches=bool(self.switches),
             seed=int(self.seed),
             cache=None if self.cache is None else Path(self.cache),
         )

@@ -18,11 +18,13 @@ from caps.series import Scaler, Series
 from caps.series.scaling import CLIP
 
 FloatArray = NDArray[np.float64]
-# A detector scores a channel that varied; of one that stood still, only that it moves is known.
-State = Literal["learned", "constant", "unknown"]
+# A detector scores a channel that varied; of one that stood still, or was only switched between two
+# values, a value that it never had is all that counts.
+State = Literal["learned", "constant", "switch", "unknown"]
 
 LOWEST = float(score_of(np.array(1.0)))  # of a threshold: normal rows have an evidence of 1
 RESOLUTION = 1e-12  # of a constant's size: smaller differences are rounding
+SAME = 1e-3  # of the way between the values of a switch
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -127,6 +129,8 @@ class Fitted:
         first = len(series) - last
         raw = channel_scores(channel, scaled, causal=self.causal, last=last, within=within)
         if raw is None or channel.calibration is None:
+            if channel.state == "switch":
+                return _switched(channel, scaled[first:])
             values = series.values[first:, place]
             return _standing(channel, values, float(self.scaler.centre[place]))
         told = tail_evidence(channel.calibration, raw)
@@ -176,6 +180,24 @@ def _standing(channel: Channel, values: FloatArray, centre: float) -> FloatArray
     After n equal values another one has a p-value of 1 / (n + 1), whatever it is.
     """
     unlike = np.abs(values - centre) > RESOLUTION * abs(centre)
-    p_value = 1.0 / (channel.rows + 1) if channel.state == "constant" else 1.0
-    p_values = np.where(unlike, p_value, 1.0)
+    if channel.state != "constant":
+        unlike = np.zeros(len(values), dtype=bool)
+    return _never_seen(channel, values, unlike)
+
+
+def _switched(channel: Channel, scaled: FloatArray) -> FloatArray:
+    """Evidence of a channel that had two values in training: the same for a third one."""
+    known = switch_values(channel.bank)
+    unlike = np.abs(scaled[:, None] - known).min(axis=1) > SAME * np.ptp(known)
+    return _never_seen(channel, scaled, unlike)
+
+
+def _never_seen(channel: Channel, values: FloatArray, unlike: NDArray[np.bool_]) -> FloatArray:
+    p_values = np.where(unlike, 1.0 / (channel.rows + 1), 1.0)
     return evidence_of(np.where(np.isfinite(values), p_values, np.nan))
+
+
+def switch_values(bank: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The two values of training rows that have no third, else none."""
+    values = np.unique(bank[np.isfinite(bank)])
+    return values if len(values) == 2 else values[:0]

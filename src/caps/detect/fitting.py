@@ -16,7 +16,14 @@ from caps.detect.counterpart import deviation, normal_counterpart
 from caps.detect.events import EventRules
 from caps.detect.evidence import HALVINGS, Aggregate
 from caps.detect.examples import held_out, references_in
-from caps.detect.fitted import Channel, Fitted, State, channel_scores, detector_logits
+from caps.detect.fitted import (
+    Channel,
+    Fitted,
+    State,
+    channel_scores,
+    detector_logits,
+    switch_values,
+)
 from caps.detect.learning import train_detector
 from caps.detect.level import LevelRange
 from caps.detect.memory import LARGEST, LENGTHS, ROWS, Memory, Usual, Within
@@ -65,6 +72,7 @@ class FitSettings:
     references: int = REFERENCES
     level: bool = True
     memory: bool = True
+    switches: bool = False
     seed: int = 0
     cache: Path | None = None
 
@@ -126,6 +134,7 @@ class _Work:
         self.scaled = self.scaler.transform(clean)
         self.remembered = replace(self.scaler, clip=LARGEST).transform(clean)
         self.constant = set(replace(train, values=clean, observed=np.isfinite(clean)).constant)
+        self.switches = self._switches()
         self.kept, self.held = held_out(len(train), settings.detector.window)
         self.notes: list[str] = []
         if self.kept == self.held:
@@ -144,8 +153,11 @@ class _Work:
         bank = self.remembered[-ROWS:, place].astype(np.float32)
         references = self.references[place]
         if references is None:
-            state: State = "constant" if name in self.constant else "unknown"
-            state = state if rows >= FEWEST_ROWS else "unknown"
+            state: State = "unknown"
+            if rows >= FEWEST_ROWS and name in self.constant:
+                state = "constant"
+            elif name in self.switches:
+                state = "switch"
             return Channel(name, state, rows, None, None, bank)
         report = self._reporter(place)
         pairs = recover_pairs(
@@ -208,10 +220,9 @@ class _Work:
 
     def _references(self) -> list[References | None]:
         settings = self.settings
-        limit = settings.references
-        if len(self.train.channels) > 1:
-            shared = ALL_REFERENCES // len(self.train.channels)
-            limit = min(limit, max(FEWEST_REFERENCES, shared))
+        learned = len(set(self.train.channels) - self.constant - self.switches)
+        shared = ALL_REFERENCES // max(learned, 1)
+        limit = min(settings.references, max(FEWEST_REFERENCES, shared))
         found: list[References | None] = []
         steady, silent = [], []
         for place, name in enumerate(self.train.channels):
@@ -220,17 +231,41 @@ class _Work:
             known = int(np.isfinite(values).sum()) >= FEWEST_ROWS
             if known and name in self.constant:
                 steady.append(name)
-            elif known:
+            elif known and name not in self.switches:
                 window = settings.detector.window
                 references = references_in(values, self.kept, window=window, limit=limit, rng=rng)
-            if references is None and name not in steady:
+            if references is None and name not in steady and name not in self.switches:
                 silent.append(name)
             found.append(references)
         self._remark(
             steady, "constant in training: another value is as likely as 1 in as many rows"
         )
+        self._remark(
+            [name for name in self.train.channels if name in self.switches],
+            "switched between two values in training: only a third one counts "
+            "(`switches=True` learns them too)",
+        )
         self._remark(silent, "hardly observed in training: no say in the scores")
         return found
+
+    def _switches(self) -> set[str]:
+        """Channels that had only two values, where others show how the system does.
+
+        When a command is given says little about whether something is wrong, and its timing rarely
+        repeats: on spacecraft telemetry such channels drown the ones that measure.
+        """
+        if self.settings.switches:
+            return set()
+        found, measured = set(), False
+        for place, name in enumerate(self.train.channels):
+            values = self.remembered[-ROWS:, place].astype(np.float32)
+            if int(np.isfinite(values).sum()) < FEWEST_ROWS or name in self.constant:
+                continue
+            if len(switch_values(values)):
+                found.add(name)
+            else:
+                measured = True
+        return found if measured else set()
 
     def _remark(self, names: list[str], what: str) -> None:
         if not names:
