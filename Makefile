@@ -46,8 +46,9 @@ parity: $(READY) $(PARITY_READY) ## compare the metrics with TSB-AD 1.5, refresh
 
 peers: $(PEERS_READY) ## create .venv-peers, in which TSB-AD's deep methods run for caps bench
 
-perf: $(READY) $(PARITY_READY) ## time the metrics against TSB-AD 1.5 and detection, write docs/performance.md (SERIES=files)
+perf: $(READY) $(PARITY_READY) ## time the metrics against TSB-AD 1.5, generation and detection, write docs/performance.md (SERIES=files)
 	PYTHONPATH=tools OMP_NUM_THREADS=1 $(BIN)/python tools/perf/metrics.py $(PARITY_VENV)/bin/python docs/performance.md
+	PYTHONPATH=tools $(BIN)/python tools/perf/generation.py docs/performance.md
 	PYTHONPATH=tools $(BIN)/python tools/perf/detect.py docs/performance.md $(SERIES)
 
 # TSB-AD needs numpy<2, hence an environment of its own; its metrics need none of its models' packages.

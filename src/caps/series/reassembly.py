@@ -95,13 +95,20 @@ class Reassembly:
             return np.zeros(0)
         self._check_order(starts)
         self._grow(int(starts[-1]) + size)
-        # From the last row of the windows to the first: each row then adds up its windows in
-        # order of their starts, whatever the calls, and floating point gives equal sums.
-        for place in range(size - 1, -1, -1):
-            rows = starts + place - self._done
-            inside = rows >= 0
-            self._total[rows[inside]] += self.weights[place] * scores[inside, place]
-            self._weight[rows[inside]] += self.weights[place]
+        # Either way a row adds up its windows in order of their starts, whatever the calls, and
+        # floating point gives equal sums: window by window, or for all windows from their last
+        # place to their first.
+        if len(starts) < size:
+            for start, window in zip(starts - self._done, scores, strict=True):
+                rows, inside = slice(max(start, 0), start + size), slice(max(-start, 0), size)
+                self._total[rows] += self.weights[inside] * window[inside]
+                self._weight[rows] += self.weights[inside]
+        else:
+            for place in range(size - 1, -1, -1):
+                at = starts + place - self._done
+                known = at >= 0
+                self._total[at[known]] += self.weights[place] * scores[known, place]
+                self._weight[at[known]] += self.weights[place]
         self._newest = int(starts[-1])
         return self._hand_out(self._newest + 1)
 

@@ -11,12 +11,12 @@ Answer = TypeVar("Answer")
 
 
 class Pool:
-    """A few threads with one torch thread each; who would wait too long is refused with 429."""
+    """A few threads; who would wait too long is refused with 429."""
 
     def __init__(self, what: str, threads: int, waiting: int, seconds: float) -> None:
         self.what, self.most, self.seconds = what, threads + waiting, seconds
         self.under_way = 0
-        self.executor = ThreadPoolExecutor(threads, f"caps-{what}", initializer=_one_torch_thread)
+        self.executor = ThreadPoolExecutor(threads, f"caps-{what}", initializer=_alone)
 
     async def run(self, work: Callable[[], Answer]) -> Answer:
         """Do the work in a thread."""
@@ -47,7 +47,10 @@ class Pool:
         self.under_way -= 1
 
 
-def _one_torch_thread() -> None:
+def _alone() -> None:
+    """Several threads for one product would wait for those of other requests."""
     import torch
+    from threadpoolctl import threadpool_limits
 
     torch.set_num_threads(1)
+    threadpool_limits(1, user_api="blas")

@@ -36,10 +36,10 @@ class Settings:
     stored: int = 500  # series, and as many models
 
     fits: int = 1  # at a time, each on one core
-    fit_niceness: int = 5  # a fit steps behind requests that somebody waits for
+    fit_niceness: int = 10  # a fit steps behind requests that somebody waits for
     waiting_fits: int = 8
     scorers: int = 2
-    waiting_scores: int = 4  # more would wait longer than a client should: they get 429
+    waiting_scores: int = 1  # more would wait longer than a client should: they get 429
     waiting_views: int = 32
 
     body_seconds: float = 60.0  # for all of a request's body
