@@ -127,7 +127,8 @@ class RayEngine:
         except (ConnectionError, RuntimeError, ValueError) as error:
             raise InputError(
                 f"no Ray cluster answers at {address} ({error})",
-                "start one with `ray start --head`, or leave out --ray-address",
+                "start one with `ray start --head`, or leave out --ray-address; from Ray 2.59 on a "
+                "cluster may ask for a token: then set RAY_AUTH_MODE=token here too",
             ) from None
         self.most = workers
         # A task that is lost with its node comes back here, to be counted and tried again.
