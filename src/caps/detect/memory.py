@@ -49,7 +49,7 @@ LEAST_SPREAD = 1e-3
 SLACK_MEAN, SLACK_SPREAD = 0.5, 1.5  # spreads, times: what drift has to exceed to be allowed for
 CAUSAL_CHUNK = 2048
 LARGEST = 100.0  # scaled values beyond are cut: ten spreads or a hundred are not the same here
-DETECTOR_WEIGHT = 0.08  # of the detector beside the parts: about that of two
+DETECTOR_WEIGHT = 0.04  # of the detector beside the parts: that of one of 25
 
 
 class Within(NamedTuple):
