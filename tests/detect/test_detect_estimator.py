@@ -309,6 +309,18 @@ def test_switches_are_learned_where_asked_for_or_all_there_is(weights: Pretraine
     assert [channel.state for channel in alone.fitted_.channels] == ["learned", "constant"]
 
 
+def test_a_switch_never_outshouts_a_channel_that_had_never_moved(weights: Pretrained) -> None:
+    switch = (np.arange(ROWS) % 97 < 40).astype(float)
+    switch[1200:1400] = np.arange(200) % 2  # never switched like this
+    still = np.ones(ROWS)
+    still[1450:1455] = 3.0
+    values = np.column_stack([switch, still])
+    model = estimator(weights).fit(values)
+    told = model.fitted_.score(model.analyze(values).grid).evidence
+    assert told[1200:1400, 0].max() > told[TRAIN:1200, 0].max()
+    assert told[:, 0].max() < told[1450:1455, 1].min()
+
+
 def test_a_note_names_a_few_of_many_constant_channels(weights: Pretrained) -> None:
     notes = " ".join(estimator(weights, train=None).fit(np.full((400, 8), 7.0)).notes_)
     assert "and 3 more are constant in training" in notes

@@ -83,6 +83,7 @@ def _channel_facts(channel: Channel) -> dict[str, Any]:
         "level": None if channel.level is None else channel.level.to_dict(),
         "memory": None if channel.memory is None else channel.memory.to_dict(),
         "usual": None if channel.usual is None else channel.usual.to_list(),
+        "bound": channel.bound,
     }
 
 
@@ -94,6 +95,9 @@ def _channel(
     state, learned = facts["state"], facts["detector"] is not None
     if state not in STATES or learned != (state == "learned"):
         raise ArtifactError(f"a channel in state {state!r}", "fit it again")
+    bound = None if facts["bound"] is None else float(facts["bound"])
+    if bound is not None and not 0 < bound < np.inf:
+        raise ArtifactError("a bound that is none", "fit it again")
     if state == "switch" and not len(switch_values(bank)):
         raise ArtifactError("a switch that has not two values", "fit it again")
     if learned != (facts["calibration"] is not None) or not isinstance(facts["name"], str):
@@ -111,4 +115,5 @@ def _channel(
         level=None if facts["level"] is None else LevelRange.from_dict(facts["level"]),
         memory=None if facts["memory"] is None else Memory.from_dict(facts["memory"], bank),
         usual=None if facts["usual"] is None else Usual.from_list(facts["usual"]),
+        bound=bound,
     )

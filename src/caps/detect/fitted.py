@@ -40,6 +40,7 @@ class Channel:
     level: LevelRange | None = None  # None: levels say nothing
     memory: Memory | None = None  # of the same rows; None: the detector alone
     usual: Usual | None = None  # what the detector says of normal rows; with a memory only
+    bound: float | None = None  # that its evidence never reaches, for a switch that was learned
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -134,6 +135,8 @@ class Fitted:
             values = series.values[first:, place]
             return _standing(channel, values, float(self.scaler.centre[place]))
         told = tail_evidence(channel.calibration, raw)
+        if channel.bound is not None:
+            return np.asarray(channel.bound * -np.expm1(-told / channel.bound))
         if channel.level is None:
             return told
         return np.maximum(told, channel.level.evidence(scaled)[first:])

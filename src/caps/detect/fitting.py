@@ -177,6 +177,9 @@ class _Work:
             progress=_Steps(lambda share: report("training", _trained(share)), steps),
         )
         channel = Channel(name, "learned", rows, detector, None, bank)
+        if len(switch_values(bank)) and self.constant and not settings.switches:
+            # When it is switched must not outshout that a channel moves which never did.
+            channel = replace(channel, bound=float(np.log1p(rows)) / 2)
         memory = Memory.fit(self.remembered[:, place]) if settings.memory else None
         if memory is not None:
             channel = replace(channel, memory=memory, usual=self._usual(channel, place))
