@@ -321,6 +321,20 @@ def test_a_switch_never_outshouts_a_channel_that_had_never_moved(weights: Pretra
     assert told[:, 0].max() < told[1450:1455, 1].min()
 
 
+@pytest.mark.parametrize("causal", [False, True])
+def test_a_channel_that_stood_still_speaks_up_where_it_moves_and_around(
+    weights: Pretrained, causal: bool
+) -> None:
+    still = np.ones(ROWS)
+    still[1150], still[1300:1360] = 2.0, 2.0
+    values = np.column_stack([noisy_wave(ROWS), still])
+    model = estimator(weights, causal=causal).fit(values)
+    told = model.fitted_.score(model.analyze(values).grid).evidence[:, 1]
+    assert min(told[1150], told[1330]) > np.log(TRAIN)
+    assert 1 < told[1362] < told[1330]  # what has just moved is not yet forgotten
+    assert told[:700].max() < 1
+
+
 def test_a_note_names_a_few_of_many_constant_channels(weights: Pretrained) -> None:
     notes = " ".join(estimator(weights, train=None).fit(np.full((400, 8), 7.0)).notes_)
     assert "and 3 more are constant in training" in notes

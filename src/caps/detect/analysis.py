@@ -238,8 +238,9 @@ class Analysis:
         return self._counterparts[key]
 
     def _nearest(self, place: int, event: Event) -> Nearest | None:
-        memory, values = self.fitted.channels[place].memory, self.scaled[:, place]
-        if memory is None:
+        channel, values = self.fitted.channels[place], self.scaled[:, place]
+        memory = channel.memory
+        if memory is None or channel.state != "learned":  # nothing moved that could be shown
             return None
         within = memory.recognise(values)
         match = nearest_match(memory, values, event.peak, within, causal=self.fitted.causal)

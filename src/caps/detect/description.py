@@ -102,7 +102,7 @@ def _channel(
         raise ArtifactError("a switch that has not two values", "fit it again")
     if learned != (facts["calibration"] is not None) or not isinstance(facts["name"], str):
         raise ArtifactError("a channel is described in part only", "fit it again")
-    if (facts["memory"] is None) != (facts["usual"] is None):
+    if learned and (facts["memory"] is None) != (facts["usual"] is None):
         raise ArtifactError("a memory without its detector, or the reverse", "fit it again")
     detector = detector_of(place, DetectorConfig.from_dict(facts["detector"])) if learned else None
     return Channel(

@@ -132,14 +132,28 @@ class Fitted:
         if raw is None or channel.calibration is None:
             if channel.state == "switch":
                 return _switched(channel, scaled[first:])
-            values = series.values[first:, place]
-            return _standing(channel, values, float(self.scaler.centre[place]))
+            told = _standing(channel, series.values[first:, place], self.scaler.centre[place])
+            if channel.memory is None:
+                return told
+            return told + self._moved(channel.memory, scaled, last, within)
         told = tail_evidence(channel.calibration, raw)
         if channel.bound is not None:
             return np.asarray(channel.bound * -np.expm1(-told / channel.bound))
         if channel.level is None:
             return told
         return np.maximum(told, channel.level.evidence(scaled)[first:])
+
+    def _moved(
+        self, memory: Memory, scaled: FloatArray, last: int, within: Within | None
+    ) -> FloatArray:
+        """What the memory adds where a channel that stood still moves, and around."""
+        if self.causal:
+            unlike = memory.causal_evidence(scaled, last=last, within=within)
+        else:
+            within = within or memory.recognise(scaled)
+            unlike = memory.evidence(scaled, within)[len(scaled) - last :]
+        # Half of it: around a single blink it is large, but no reason for an alarm by itself.
+        return np.maximum(unlike, 0.0) / 2
 
 
 def channel_scores(

@@ -158,7 +158,10 @@ class _Work:
                 state = "constant"
             elif name in self.switches:
                 state = "switch"
-            return Channel(name, state, rows, None, None, bank)
+            memory = None
+            if state == "constant" and settings.memory:
+                memory = Memory.fit(self.remembered[:, place])
+            return Channel(name, state, rows, None, None, bank, memory=memory)
         report = self._reporter(place)
         pairs = recover_pairs(
             self.pretrained,
