@@ -18,6 +18,8 @@ import tempfile
 import time
 import urllib.request
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +33,29 @@ def ask(address: str, method: str, path: str, body: bytes | None = None) -> Any:
     request.add_header("Content-Type", "application/json" if method == "PUT" else "text/csv")
     with urllib.request.urlopen(request, timeout=120) as answer:
         return json.load(answer)
+
+
+@contextmanager
+def serving() -> Iterator[tuple[str, int]]:
+    """A service with a folder of its own: its address and its process."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    address = f"http://127.0.0.1:{port}"
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, "-m", "caps.cli.main", "serve", folder, "--port", str(port)]
+        service = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+        try:
+            for _ in range(600):
+                try:
+                    ask(address, "GET", "/ready")
+                    break
+                except OSError:
+                    time.sleep(0.5)
+            yield address, service.pid
+        finally:
+            service.terminate()
+            service.wait(30)
 
 
 def wave(rows: int) -> np.ndarray:
@@ -111,30 +136,15 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--rows", type=int, default=1000)
     options = parser.parse_args()
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    address = f"http://127.0.0.1:{port}"
-    with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-m", "caps.cli.main", "serve", folder, "--port", str(port)]
-        service = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-        try:
-            for _ in range(600):
-                try:
-                    ask(address, "GET", "/ready")
-                    break
-                except OSError:
-                    time.sleep(0.5)
-            prepare(address)
-            print(f"load average before: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
-            seen = asyncio.run(load(port, options.clients, options.seconds, options.rows))
-            fit = ask(address, "GET", "/v1/models/running")["fit"]
-            print(f"the other fit: {'ended' if fit is None else fit['state']}")
-            used = sum(map(int, Path(f"/proc/{service.pid}/stat").read_text().split()[13:15]))
-            print(f"processor time of the service: {used / os.sysconf('SC_CLK_TCK'):.1f} s")
-        finally:
-            service.terminate()
-            service.wait(30)
+    with serving() as (address, service):
+        prepare(address)
+        print(f"load average before: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
+        port = int(address.rsplit(":", 1)[1])
+        seen = asyncio.run(load(port, options.clients, options.seconds, options.rows))
+        fit = ask(address, "GET", "/v1/models/running")["fit"]
+        print(f"the other fit: {'ended' if fit is None else fit['state']}")
+        used = sum(map(int, Path(f"/proc/{service}/stat").read_text().split()[13:15]))
+        print(f"processor time of the service: {used / os.sysconf('SC_CLK_TCK'):.1f} s")
     sys.exit(0 if report(seen, options.seconds) else 1)
 
 

@@ -1,6 +1,6 @@
 """Take the pictures of the service's page that the docs show.
 
-    python tools/serve_pictures.py docs/images
+    python tools/checks/serve_pictures.py docs/images
 
 Starts `caps serve`, gives it two metrics of the simulated month of `caps demo`, fits, and opens the
 strongest event in Debian's chromium, wide and as a phone shows it.
@@ -8,17 +8,14 @@ strongest event in Debian's chromium, wide and as a phone shows it.
 
 import json
 import shutil
-import socket
-import subprocess
 import sys
-import tempfile
 import time
-import urllib.request
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 from playwright.sync_api import sync_playwright
+from serve_load import ask, serving
 
 from caps.simulate.telemetry import month_of_telemetry
 
@@ -32,13 +29,6 @@ SIZES: dict[str, dict[str, Any]] = {
         "color_scheme": "dark",
     },
 }
-
-
-def ask(address: str, method: str, path: str, body: bytes | None = None) -> Any:
-    request = urllib.request.Request(address + path, body, method=method)
-    request.add_header("Content-Type", "application/json" if method == "PUT" else "text/csv")
-    with urllib.request.urlopen(request, timeout=120) as answer:
-        return json.load(answer)
 
 
 def fit(address: str) -> None:
@@ -76,25 +66,9 @@ def take(address: str, folder: Path) -> None:
 
 
 def main(folder: Path) -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    address = f"http://127.0.0.1:{port}"
-    with tempfile.TemporaryDirectory() as models:
-        command = [sys.executable, "-m", "caps.cli.main", "serve", models, "--port", str(port)]
-        service = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-        try:
-            for _ in range(120):
-                try:
-                    ask(address, "GET", "/ready")
-                    break
-                except OSError:
-                    time.sleep(0.5)
-            fit(address)
-            take(address, folder)
-        finally:
-            service.terminate()
-            service.wait()
+    with serving() as (address, _):
+        fit(address)
+        take(address, folder)
     return 0
 
 
