@@ -134,6 +134,7 @@ class _Work:
         self.scaled = self.scaler.transform(clean)
         self.remembered = replace(self.scaler, clip=LARGEST).transform(clean)
         self.constant = set(replace(train, values=clean, observed=np.isfinite(clean)).constant)
+        self.measured, self.two_valued = self._sorted_channels()
         self.switches = self._switches()
         self.kept, self.held = held_out(len(train), settings.detector.window)
         self.notes: list[str] = []
@@ -159,7 +160,8 @@ class _Work:
             elif name in self.switches:
                 state = "switch"
             memory = None
-            if state == "constant" and settings.memory:
+            if state == "constant" and settings.memory and not self.measured:
+                # Beside measured channels, a value never seen is enough: it would outshout them.
                 memory = Memory.fit(self.remembered[:, place])
             return Channel(name, state, rows, None, None, bank, memory=memory)
         report = self._reporter(place)
@@ -180,7 +182,7 @@ class _Work:
             progress=_Steps(lambda share: report("training", _trained(share)), steps),
         )
         channel = Channel(name, "learned", rows, detector, None, bank)
-        if len(switch_values(bank)) and self.constant and not settings.switches:
+        if name in self.two_valued and self.constant and not settings.switches:
             # When it is switched must not outshout that a channel moves which never did.
             channel = replace(channel, bound=float(np.log1p(rows)) / 2)
         memory = Memory.fit(self.remembered[:, place]) if settings.memory else None
@@ -254,24 +256,25 @@ class _Work:
         self._remark(silent, "hardly observed in training: no say in the scores")
         return found
 
+    def _sorted_channels(self) -> tuple[set[str], set[str]]:
+        """Channels with many values, and those with two; the others stood still or are unknown."""
+        measured: set[str] = set()
+        two_valued: set[str] = set()
+        for place, name in enumerate(self.train.channels):
+            values = self.remembered[-ROWS:, place].astype(np.float32)
+            if int(np.isfinite(values).sum()) >= FEWEST_ROWS and name not in self.constant:
+                (two_valued if len(switch_values(values)) else measured).add(name)
+        return measured, two_valued
+
     def _switches(self) -> set[str]:
         """Channels that had only two values, where others show how the system does.
 
         When a command is given says little about whether something is wrong, and its timing rarely
         repeats: on spacecraft telemetry such channels drown the ones that measure.
         """
-        if self.settings.switches:
+        if self.settings.switches or not self.measured:
             return set()
-        found, measured = set(), False
-        for place, name in enumerate(self.train.channels):
-            values = self.remembered[-ROWS:, place].astype(np.float32)
-            if int(np.isfinite(values).sum()) < FEWEST_ROWS or name in self.constant:
-                continue
-            if len(switch_values(values)):
-                found.add(name)
-            else:
-                measured = True
-        return found if measured else set()
+        return self.two_valued
 
     def _remark(self, names: list[str], what: str) -> None:
         if not names:
