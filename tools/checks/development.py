@@ -28,24 +28,55 @@ def by_dataset(table: pd.DataFrame, metric: str) -> pd.DataFrame:
     return wide.sort_values("mean", ascending=False)
 
 
+def of_seeds(table: pd.DataFrame, metric: str) -> pd.DataFrame:
+    """The mean over datasets of each seed, in percent: a row for each method, a column a seed."""
+    means = table.groupby(["method", "seed", "dataset"])[metric].mean()
+    return 100 * means.groupby(level=[0, 1]).mean().unstack()
+
+
 def overall(table: pd.DataFrame) -> str:
     """Means over datasets of every metric, and VUS-PR of each dataset."""
-    columns = {name: by_dataset(table, metric)["mean"] for metric, name in METRICS.items()}
-    summary = pd.DataFrame(columns).sort_values("VUS-PR", ascending=False)
-    count = table.groupby("method")["series"].nunique()
+    columns = {name: of_seeds(table, metric) for metric, name in METRICS.items()}
+    order = columns["VUS-PR"].mean(axis=1).sort_values(ascending=False).index
     rows = [
-        (method, *(f"{value:.1f}" for value in values), str(count[method]))
-        for method, *values in summary.itertuples()
-        if values[0] == values[0]  # a method that lacks a dataset has no mean
+        (
+            method,
+            *(_with_spread(values.loc[method].dropna()) for values in columns.values()),
+            str(int(columns["VUS-PR"].loc[method].notna().sum())),
+        )
+        for method in order
     ]
-    text = markdown(("method", *METRICS.values(), "series"), rows)
-    wide = by_dataset(table, "test_vus_pr").dropna()
+    text = markdown(("method", *METRICS.values(), "seeds"), rows)
+    wide = by_dataset(table, "test_vus_pr")
     datasets = [
         (method, *(f"{value:.1f}" for value in values)) for method, *values in wide.itertuples()
     ]
     return (
         f"{text}\nVUS-PR by dataset, test part:\n\n{markdown(('method', *wide.columns), datasets)}"
     )
+
+
+def _with_spread(seeds: "pd.Series[float]") -> str:
+    mean = f"{seeds.mean():.1f}"
+    return mean if len(seeds) == 1 else f"{mean} ± {seeds.std():.1f}"
+
+
+def on_fewer(table: pd.DataFrame, methods: list[str]) -> str:
+    """Methods that were run on some of the series only, each beside CAPS on the same ones."""
+    first = table[table.seed == 0]
+    rows = []
+    for method in methods:
+        theirs = first[first.method == method]
+        ours = first[(first.method == "caps") & first.series.isin(theirs.series)]
+        cells = []
+        for metric in METRICS:
+            pair = [100 * each.groupby("dataset")[metric].mean().mean() for each in (theirs, ours)]
+            cells.append(f"{pair[0]:.1f} / {pair[1]:.1f}")
+        count = f"{theirs.series.nunique()} of {theirs.dataset.nunique()}"
+        rows.append((method, count, *cells))
+    rows.sort(key=lambda row: -float(row[2].split(" / ")[0]))
+    header = ("method / caps", "series of datasets", *METRICS.values())
+    return markdown(header, rows)
 
 
 def beside_published(table: pd.DataFrame, published: Path) -> str:
@@ -93,9 +124,14 @@ def main() -> None:
     arguments = parser.parse_args()
     table = pd.read_csv(arguments.results / "tables" / "cells.csv")
     table = table[table.status == "done"]
-    text = overall(table)
-    rewrite(arguments.page, "development", text)
-    print(text)
+    count = table.groupby("method")["series"].nunique()
+    fewer = sorted(count.index[count < count.max()])
+    sections = {"development": overall(table[~table.method.isin(fewer)])}
+    if fewer:
+        sections["fewer"] = on_fewer(table, fewer)
+    for name, text in sections.items():
+        rewrite(arguments.page, name, text)
+        print(text)
     if arguments.published:
         text = beside_published(table, arguments.published)
         rewrite(arguments.page, "published", text)

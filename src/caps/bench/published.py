@@ -31,6 +31,8 @@ PAPER_NAMES = {
 }
 PAPER_NAMES_MULTIVARIATE = {**PAPER_NAMES, "caps": "CAPS (Max)", "caps-paper": "CAPS (Max)"}
 AS_TSB_AD = "-tsb"  # end of the names of methods that are run as TSB-AD runs them
+# Peers that the paper and TSB-AD run with the same settings: one name is enough.
+SAME_SETTINGS = frozenset({"usad", "tranad", "anomaly-transformer", "timesnet", "fits"})
 # What TSB-AD calls them for several channels, where that differs.
 SEVERAL_CHANNELS = {"sub-pca-tsb": "pca", "sub-knn-tsb": "knn"}
 
@@ -68,7 +70,7 @@ def read_series_figures(path: Path) -> pd.DataFrame:
 
 def series_figures(method: str, figures: pd.DataFrame) -> "pd.Series[float] | None":
     """TSB-AD's figures of a method of ours that is run as TSB-AD does; None if it has none."""
-    if not method.endswith(AS_TSB_AD):
+    if not method.endswith(AS_TSB_AD) and method not in SAME_SETTINGS:
         return None
     names = {_plain(str(column)): column for column in figures.columns}
     wanted = (_plain(method.removesuffix(AS_TSB_AD)), SEVERAL_CHANNELS.get(method, ""))

@@ -13,7 +13,6 @@ from caps.detect.nearest import (
     LEAST_SPREAD,
     Form,
     Singles,
-    in_form,
     summed_up_alone,
 )
 
@@ -88,24 +87,20 @@ def _matches(
     memory: Memory, values: FloatArray, peak: int, within: Within | None, causal: bool
 ) -> Iterator[Match]:
     """The nearest of every length and form to the stretch with the peak in its middle."""
-    for length, banks in memory.banks.items():
+    for length, bank in memory.banks.items():
         place = min(max(0, peak - length // 2), len(values) - length)
         window = values[max(0, place) : place + length]
         if place < 0 or (causal and length > NEAR) or np.isfinite(window).mean() < LEAST_OBSERVED:
             continue
-        here = summed_up_alone(window[None])
-        for form, bank in banks.items():
-            left_out = None
-            if within is not None:
-                left_out = bank.around(np.array([place + within.place - memory.first]))
-            found = bank.look(in_form(here, form), left_out)
-            which = int(found.which[0])
-            if np.isnan(found.distance[0]):
+        here, left_out = summed_up_alone(window[None]), None
+        if within is not None:
+            left_out = bank.around(np.array([place + within.place - memory.first]))
+        for form, found in bank.look(here, left_out).items():
+            which, distance = int(found.which[0]), float(found.distance[0])
+            if np.isnan(distance):
                 continue
-            start, distance = int(bank.starts[which]), float(found.distance[0])
-            times, loudness = _against_usual(
-                memory, length, form, distance, float(bank.own[which]), causal
-            )
+            start, own = int(bank.starts[which]), float(bank.own[form][which])
+            times, loudness = _against_usual(memory, length, form, distance, own, causal)
             past = memory.rows[start : start + length].astype(np.float64)
             laid = _laid_over(past, here[0], form)
             yield Match(memory.first + start, place, distance, times, loudness, laid)

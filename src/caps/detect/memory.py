@@ -20,8 +20,7 @@ from caps.detect.nearest import (
     Form,
     Rows,
     Singles,
-    banks_of,
-    in_form,
+    bank_of,
     observed_share,
     summed_up,
     summed_up_alone,
@@ -144,11 +143,11 @@ class Memory:
         return cls(blank.rows, first, usual, usual_causal)
 
     @cached_property
-    def banks(self) -> dict[int, dict[Form, Bank]]:
+    def banks(self) -> dict[int, Bank]:
         """The stretches of each length that fits."""
         rows = self.rows.astype(np.float64)
         fitting = [length for length in LENGTHS if length <= len(rows) // SHARE]
-        banks = {length: banks_of(rows, length) for length in fitting}
+        banks = {length: bank_of(rows, length) for length in fitting}
         return {length: bank for length, bank in banks.items() if bank is not None}
 
     @property
@@ -185,7 +184,7 @@ class Memory:
         """The same from the past only: of the stretches that end at each of the last rows."""
         last = len(values) if last is None else min(last, len(values))
         parts: list[FloatArray] = []
-        for length, banks in self.banks.items():
+        for length, bank in self.banks.items():
             if length > NEAR:
                 continue
             told = {Part(length, *each): np.full(last, np.nan) for each in _MANNERS}
@@ -200,11 +199,9 @@ class Memory:
                 stretches = summed_up_alone(windows[enough])
                 rows = ends[enough] - (len(values) - last)
                 starts = ends[enough] - length + 1
-                for form, bank in banks.items():
-                    left_out = self._left_out(bank, starts, within)
-                    wanted = in_form(stretches, form)
-                    for measure, found in _measured(bank, wanted, left_out, exact=True):
-                        told[Part(length, form, measure)][rows] = found
+                left_out = self._left_out(bank, starts, within)
+                for part, found in _measured(bank, stretches, left_out, exact=True):
+                    told[part][rows] = found
             parts += [self.usual_causal[part].standardise(each) for part, each in told.items()]
         seen = np.isfinite(values[len(values) - last :])
         return np.where(seen, soft_maximum(parts, last), np.nan)
@@ -216,19 +213,18 @@ class Memory:
         bridged = np.asarray(bridge(values), dtype=np.float64)
         steps = STEPS if len(values) <= MANY else FEWER_STEPS
 
-        def look(job: tuple[int, Form]) -> list[tuple[Part, Rows, FloatArray]]:
-            length, form = job
-            bank = self.banks[length][form]
+        def look(length: int) -> list[tuple[Part, Rows, FloatArray]]:
+            bank = self.banks[length]
             starts = np.arange(0, len(values) - length + 1, max(1, length // steps))
             enough = observed_share(values, starts, length) >= LEAST_OBSERVED
-            wanted = in_form(summed_up(bridged, starts, length), form)
+            wanted = summed_up(bridged, starts, length)
             return [
-                (Part(length, form, measure), starts, np.where(enough, told, np.nan))
-                for measure, told in _measured(bank, wanted, self._left_out(bank, starts, within))
+                (part, starts, np.where(enough, told, np.nan))
+                for part, told in _measured(bank, wanted, self._left_out(bank, starts, within))
             ]
 
-        jobs = [(length, form) for length in self.banks for form in FORMS if length <= len(values)]
-        looked = in_threads(look, jobs) if len(values) >= SEVERAL else map(look, jobs)
+        lengths = [length for length in self.banks if length <= len(values)]
+        looked = in_threads(look, lengths) if len(values) >= SEVERAL else map(look, lengths)
         for parts in looked:
             yield from parts
 
@@ -290,11 +286,12 @@ def _measured(
     left_out: tuple[Rows, Rows] | None = None,
     *,
     exact: bool = False,
-) -> Iterator[tuple[Measure, FloatArray]]:
+) -> Iterator[tuple[Part, FloatArray]]:
     """Log distance to the nearest, and the same over that one's own to its nearest."""
-    distance, which = bank.look(stretches, left_out, exact=exact)
-    yield "distance", np.log(distance + FLOOR)
-    yield "relative", np.log((distance + FLOOR) / (bank.own[which] + FLOOR))
+    for form, (distance, which) in bank.look(stretches, left_out, exact=exact).items():
+        yield Part(bank.length, form, "distance"), np.log(distance + FLOOR)
+        own = bank.own[form][which]
+        yield Part(bank.length, form, "relative"), np.log((distance + FLOOR) / (own + FLOOR))
 
 
 def spread_out(told: FloatArray, starts: Rows, length: int, rows: int) -> FloatArray:
