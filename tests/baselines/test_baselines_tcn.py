@@ -7,12 +7,12 @@ import pytest
 
 from caps.baselines import METHODS, LabelledMethod, Method
 from caps.baselines.labelled import TcnInjection, TcnSupervised, Treatment
-from caps.baselines.perturbations import PERTURBATIONS, outlier, perturbed_pairs
 from caps.baselines.regression import TcnAutoencoder, TcnForecast
 from caps.detect import DetectorConfig
 from caps.errors import InputError
-from caps.recover import reference_windows
+from caps.recover import perturbed_pairs, reference_windows
 from caps.recover.injection import Site
+from caps.recover.perturbations import PERTURBATIONS, outlier
 
 SMALL = DetectorConfig(window=64, width=16, dilations=(1, 2, 4), steps=60, members=1, stride=16)
 TREATMENTS: list[Treatment] = ["plain", "weighted", "balanced", "focal"]
@@ -27,7 +27,7 @@ UNLABELLED: dict[str, Make] = {
 @pytest.fixture(autouse=True)
 def short_training(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("caps.baselines.regression.STEPS", SMALL.steps)
-    monkeypatch.setattr("caps.baselines.perturbations.PAIRS", 200)
+    monkeypatch.setattr("caps.baselines.labelled.PAIRS", 200)
 
 
 def wave(rows: int, channels: int = 1, seed: int = 0) -> np.ndarray:
@@ -123,7 +123,7 @@ def test_supervised_methods_ask_for_labels() -> None:
 
 def test_perturbations_change_only_their_support() -> None:
     rng = np.random.default_rng(0)
-    pairs = perturbed_pairs(reference_windows(wave(400)[:, 0], rng=rng), seed=3)
+    pairs = perturbed_pairs(reference_windows(wave(400)[:, 0], rng=rng), 200, seed=3)
     changed = pairs.residual != 0
     assert not (changed & ~pairs.support).any()
     assert changed.any(axis=1).mean() > 0.99

@@ -1,25 +1,30 @@
 """Both aggregations on labelled series of many channels, in TSB-AD's layout.
 
-PYTHONPATH=tools python tools/checks/multivariate.py 003_MSL_..._tr_883_1st_1238.csv ...
+PYTHONPATH=tools python tools/checks/multivariate.py [--published CSV] [--page PAGE] SERIES.csv ...
 
 Detectors are fitted once; the two aggregations put their evidence together. VUS-PR is that of the
-whole series, window by TSB-AD's rule.
+whole series, window by TSB-AD's rule. TSB-AD's CSV of per-series figures puts the best published
+methods beside them.
 """
 
+import argparse
 import re
-import sys
 import time
+from collections import defaultdict
 from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
-from sections import Rows, markdown
+from sections import Rows, markdown, rewrite
 
 from caps import CAPS
 from caps.detect.kinds import load_weights
 from caps.metrics import acf_window, evaluate
 
 SHOWN = 3  # contributions
+FIGURES = ("ts_len", "anomaly_len", "num_anomaly", "avg_anomaly_len", "anomaly_ratio")
+NO_METHOD = {*FIGURES, "point_anomaly", "seq_anomaly", "file"}
+PAPER = {"MSL": "40.2 / 31.9", "SMAP": "39.5 / 35.0"}
 
 
 def measure(path: Path, weights: object) -> tuple[str, ...]:
@@ -55,16 +60,50 @@ def measure(path: Path, weights: object) -> tuple[str, ...]:
     )
 
 
-def main(paths: list[str]) -> int:
-    weights = load_weights(None)
-    rows: Rows = []
-    for path in paths:
-        rows.append(measure(Path(path), weights))
+def means(rows: Rows, published: pd.DataFrame | None) -> str:
+    """Dataset means in percent, beside the paper's and the best published on the same series."""
+    by_dataset: dict[str, list[tuple[str, ...]]] = defaultdict(list)
+    for row in rows:
+        by_dataset[row[0].split("_")[1]].append(row)
+    told: Rows = []
+    for dataset, each in by_dataset.items():
+        ours = [100 * sum(float(row[place]) for row in each) / len(each) for place in (3, 4)]
+        best = "-"
+        if published is not None:
+            names = [row[0] for row in each]
+            theirs = 100 * published[published.index.isin(names)].mean()
+            two = theirs.sort_values(ascending=False).iloc[:2]
+            best = ", ".join(f"{name} {value:.1f}" for name, value in two.items())
+        figures = (f"{ours[0]:.1f} / {ours[1]:.1f}", PAPER.get(dataset, "-"), best)
+        told.append((dataset, str(len(each)), *figures))
+    header = ("dataset", "series", "max / top5", "paper's max / top5", "best published")
+    return markdown(header, told)
+
+
+def _figures(path: Path) -> pd.DataFrame:
+    table = pd.read_csv(path)
+    table.index = table["file"].str.split("_Sensor").str[0]
+    return table[[name for name in table.columns if name not in NO_METHOD]]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("series", type=Path, nargs="+")
+    parser.add_argument("--published", type=Path)
+    parser.add_argument("--page", type=Path)
+    arguments = parser.parse_args()
+    weights, rows = load_weights(None), []
+    for path in arguments.series:
+        rows.append(measure(path, weights))
         print(*rows[-1], sep=" | ", flush=True)
     header = ("series", "learned", "fit (CPU)", "VUS-PR max", "top5", "events", "strongest event")
-    print(markdown(header, rows))
+    published = _figures(arguments.published) if arguments.published else None
+    text = f"{means(rows, published)}\n{markdown(header, rows)}"
+    print(text)
+    if arguments.page:
+        rewrite(arguments.page, "multivariate", text)
     return 0
 
 
 if __name__ == "__main__":
-    raise SystemExit(main(sys.argv[1:]))
+    raise SystemExit(main())

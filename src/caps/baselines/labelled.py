@@ -7,16 +7,16 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from caps.baselines.perturbations import perturbed_pairs
 from caps.baselines.protocol import FloatArray
 from caps.baselines.tcn import TcnReference, checked_labels
 from caps.detect import Detector, DetectorConfig, score_logits, train_detector
 from caps.errors import InputError
-from caps.recover import References
+from caps.recover import References, perturbed_pairs
 from caps.training import Batches, Schedule, seeded, train
 
 Treatment = Literal["plain", "weighted", "balanced", "focal"]
 
+PAIRS = 1200  # counterparts of one channel: about CAPS's 384 references in three modes
 FOCUS, POSITIVE_SHARE = 2.0, 0.25  # gamma and alpha of focal loss, as published
 
 
@@ -25,7 +25,7 @@ class TcnInjection(TcnReference[Detector]):
 
     def learn(self, references: References, place: int) -> Detector:
         """Train on perturbed copies of the references."""
-        pairs = perturbed_pairs(references, self.seed + place)
+        pairs = perturbed_pairs(references, PAIRS, self.seed + place)
         return train_detector(pairs, self.config, self.seed + place)
 
     def judge(self, learned: Detector, values: FloatArray) -> FloatArray:

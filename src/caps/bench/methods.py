@@ -84,11 +84,19 @@ class CapsDiagnosis(CapsMethod):
 
 
 # The detector alone, as in the paper.
-PAPER: Mapping[str, Any] = {"memory": False, "level": False, "switches": True}
+PAPER: Mapping[str, Any] = {
+    "memory": False,
+    "level": False,
+    "switches": True,
+    "perturbed": False,
+}
+# The same with perturbations by rule beside the counterparts.
+DETECTOR: Mapping[str, Any] = {**PAPER, "perturbed": True}
 
 CAPS_METHODS: Mapping[str, Callable[[int], Method]] = {
     "caps": CapsMethod,
     "caps-memory": MemoryMethod,
+    "caps-detector": lambda seed: CapsMethod(seed, **DETECTOR),
     "caps-paper": lambda seed: CapsMethod(seed, **PAPER),
     "caps-diagnosis": lambda seed: CapsDiagnosis(seed, **PAPER),
     "caps-direct": lambda seed: CapsMethod(seed, construction="direct", **PAPER),

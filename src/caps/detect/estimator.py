@@ -45,6 +45,7 @@ MANY_CHANNELS = 16  # more of them take one network each, to be fitted in minute
 SAVED = (
     "alarms",
     "construction",
+    "perturbed",
     "members",
     "references",
     "memory",
@@ -68,6 +69,8 @@ class CAPS(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         any time, without fitting again.
     construction
         How counterparts are made; all but "caps" are controls.
+    perturbed
+        Learn from as many perturbations by rule beside the counterparts; False is the paper's.
     modes
         Numbers of the modes to make counterparts of; all, or those that known anomalies call for.
     members
@@ -109,6 +112,7 @@ class CAPS(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         train: int | float | str | date | np.datetime64 | None = None,
         alarms: str | float = ALARMS,
         construction: Construction = "caps",
+        perturbed: bool = True,
         modes: Sequence[int] | None = None,
         members: int | None = None,
         references: int | None = None,
@@ -128,6 +132,7 @@ class CAPS(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         self.train = train
         self.alarms = alarms
         self.construction = construction
+        self.perturbed = perturbed
         self.modes = modes
         self.members = members
         self.references = references
@@ -323,6 +328,7 @@ class CAPS(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
             aggregate=self.aggregate,
             causal=bool(self.causal),
             construction=self.construction,
+            perturbed=bool(self.perturbed),
             modes=self.modes,
             references=REFERENCES if self.references is None else self.references,
             memory=bool(self.memory),

@@ -40,6 +40,7 @@ from caps.recover import (
     References,
     diagnose,
     known_windows,
+    perturbed_pairs,
     recover_pairs,
 )
 from caps.series import Scaler, Series
@@ -68,6 +69,7 @@ class FitSettings:
     aggregate: Aggregate = "max"
     causal: bool = False
     construction: Construction = "caps"
+    perturbed: bool = True
     modes: Sequence[int] | None = None
     references: int = REFERENCES
     level: bool = True
@@ -174,6 +176,8 @@ class _Work:
             cache=settings.cache,
             progress=lambda done, total: report("making counterparts", RECOVERING * done / total),
         )
+        if settings.perturbed:
+            pairs = pairs.joined(perturbed_pairs(references, len(pairs), settings.seed + place))
         steps = settings.detector.members
         detector = train_detector(
             pairs,
@@ -218,6 +222,7 @@ class _Work:
             "references": [0 if each is None else len(each) for each in self.references],
             "modes": [self.pretrained.modes[mode].name for mode in self.modes],
             "construction": self.settings.construction,
+            "perturbed": self.settings.perturbed,
             "kinds": [mode.name for mode in self.pretrained.modes],
             "kind_accuracy": router.get("accuracy"),
             "weights": self.pretrained.facts.get("sha256"),

@@ -19,7 +19,7 @@ from caps.detect.networks import Detector
 from caps.errors import ArtifactError, InputError
 
 KIND = "caps.model"
-VERSION = 3  # with a memory and switches
+VERSION = 4  # with a memory, switches and perturbations
 WEIGHTS, BANK = "detector.", "bank"
 
 Arrays = Mapping[str, np.ndarray]

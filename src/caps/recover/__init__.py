@@ -4,6 +4,7 @@ from caps.recover.contamination import suspicion, trim_references
 from caps.recover.diagnosis import diagnose, known_windows
 from caps.recover.injection import RULES
 from caps.recover.pairs import PairSet
+from caps.recover.perturbations import perturbed_pairs
 from caps.recover.recovery import CONSTRUCTIONS, Construction, recover_pairs
 from caps.recover.references import References, reference_windows
 
@@ -15,6 +16,7 @@ __all__ = [
     "References",
     "diagnose",
     "known_windows",
+    "perturbed_pairs",
     "recover_pairs",
     "reference_windows",
     "suspicion",

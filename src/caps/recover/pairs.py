@@ -60,6 +60,24 @@ class PairSet:
         """r^ = x^ - x of every counterpart (N, time)."""
         return np.asarray(self.counterpart - self.reference[self.anchor])
 
+    def joined(self, more: "PairSet") -> "PairSet":
+        """With other counterparts of the same references.
+
+        >>> x = np.zeros((1, 4), np.float32)
+        >>> pairs = PairSet(x, x + 1, x + 1 > 0, np.array([0]), np.array([0]), x == 0)
+        >>> len(pairs.joined(pairs)), len(pairs.joined(pairs).reference)
+        (2, 1)
+        """
+        if not np.array_equal(self.reference, more.reference):
+            raise InputError("pairs of other references", "use PairSet.concatenate")
+        return replace(
+            self,
+            counterpart=np.concatenate([self.counterpart, more.counterpart]),
+            support=np.concatenate([self.support, more.support]),
+            mode=np.concatenate([self.mode, more.mode]),
+            anchor=np.concatenate([self.anchor, more.anchor]),
+        )
+
     @staticmethod
     def concatenate(sets: Sequence["PairSet"]) -> "PairSet":
         """All references and counterparts of several sets, in order."""

@@ -44,6 +44,7 @@ class Variant:
         given = {
             "seed": seed,
             "level": False,
+            "perturbed": False,
             "detector": setting.detector,
             "pretrained": setting.weights,
             **parameters,

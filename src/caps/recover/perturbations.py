@@ -1,12 +1,11 @@
-"""Perturbations for TCN-Injection, as published for DADA: they know nothing of the target.
+"""Perturbations by rule, as published for DADA: they know nothing of the target.
 
-Every window gets one stretch; the kinds take turns. Unlike the rules of `caps.recover`, nothing is
+Every window gets one stretch; the kinds take turns. Unlike the rules of `injection`, nothing is
 pasted from the series itself, and one kind writes foreign waveforms.
 """
 
 import numpy as np
 
-from caps.recover import PairSet, References
 from caps.recover.injection import (
     Rule,
     Site,
@@ -15,10 +14,10 @@ from caps.recover.injection import (
     time_mirror,
     value_mirror,
 )
-from caps.recover.pairs import NO_MODE
+from caps.recover.pairs import NO_MODE, PairSet
+from caps.recover.references import References
 
 SHORTEST, LONGEST = 10, 100  # steps of a stretch
-PAIRS = 1200  # counterparts of one channel: about CAPS's 384 references in three modes
 
 
 def outlier(site: Site, rng: np.random.Generator) -> np.ndarray:
@@ -81,13 +80,13 @@ PERTURBATIONS: tuple[Rule, ...] = (
 )
 
 
-def perturbed_pairs(references: References, seed: int) -> PairSet:
-    """Counterparts of references drawn at random, each with one perturbed stretch."""
+def perturbed_pairs(references: References, count: int, seed: int) -> PairSet:
+    """So many counterparts of references drawn at random, each with one perturbed stretch."""
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(1,)))
-    anchor = rng.integers(len(references), size=PAIRS)
+    anchor = rng.integers(len(references), size=count)
     counterpart = references.windows[anchor].copy()
     support = np.zeros(counterpart.shape, dtype=bool)
-    turns = rng.permutation(np.resize(np.arange(len(PERTURBATIONS)), PAIRS))
+    turns = rng.permutation(np.resize(np.arange(len(PERTURBATIONS)), count))
     for window, mask, turn in zip(counterpart, support, turns, strict=True):
         length = int(rng.integers(SHORTEST, min(LONGEST, len(window)) + 1))
         start = int(rng.integers(len(window) - length + 1))
@@ -98,7 +97,7 @@ def perturbed_pairs(references: References, seed: int) -> PairSet:
             mask[:] = window != before
         else:
             mask[start : start + length] = True
-    mode = np.full(PAIRS, NO_MODE, dtype=np.int64)
+    mode = np.full(count, NO_MODE, dtype=np.int64)
     return PairSet(references.windows, counterpart, support, mode, anchor, references.trusted)
 
 
