@@ -28,7 +28,7 @@ from caps.simulate.telemetry import STEPS_PER_DAY, Incident, Telemetry, month_of
 if TYPE_CHECKING:
     from rich.table import Table
 
-ALARMS = "1/week"  # what a person on call would put up with
+ALARMS = "3/month"  # what a person on call would put up with
 TELEMETRY, SCORES, EVENTS = "telemetry.csv", "scores.csv", "events.csv"
 REPORT, PICTURE = "report.html", "overview.png"
 NOTABLE = 0.2  # share of an event's evidence from which on a metric is part of it
@@ -89,7 +89,7 @@ def demo(
     seed
         Another seed makes another month.
     alarms
-        False alarms that are acceptable: 1/week, 1/day, 1/1000 (rows).
+        False alarms that are acceptable: 3/month, 1/day, 1/1000 (rows).
     pretrained
         Folder of pretrained weights, instead of the shipped ones.
     json_output
