@@ -8,6 +8,7 @@ from that one to its own nearest, since some parts of a series are more sparsely
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import groupby
 from typing import Any, Literal, NamedTuple, Self, get_args
 
 import numpy as np
@@ -42,6 +43,7 @@ STEPS = 64  # stretches are looked up at every 64th of their length
 FEWER_STEPS = 16  # of a series so long that the time counts more
 MANY = 131_072  # rows of such a series
 SEVERAL = 16_384  # rows from which several threads pay
+PIECE = 8192  # stretches that a thread looks up at a time
 FLOOR = 0.003  # of the spread of training: closer stretches are the same
 SHARPNESS = 0.6  # of the soft maximum over the parts; 0 would be the maximum, infinity the mean
 LEAST_SPREAD = 1e-3
@@ -213,20 +215,33 @@ class Memory:
         bridged = np.asarray(bridge(values), dtype=np.float64)
         steps = STEPS if len(values) <= MANY else FEWER_STEPS
 
-        def look(length: int) -> list[tuple[Part, Rows, FloatArray]]:
-            bank = self.banks[length]
-            starts = np.arange(0, len(values) - length + 1, max(1, length // steps))
-            enough = observed_share(values, starts, length) >= LEAST_OBSERVED
-            wanted = summed_up(bridged, starts, length)
+        def look(job: tuple[int, Rows]) -> list[tuple[Part, FloatArray]]:
+            length, starts = job
+            rows, bank = slice(int(starts[0]), int(starts[-1]) + length), self.banks[length]
+            enough = observed_share(values[rows], starts - starts[0], length) >= LEAST_OBSERVED
+            wanted = summed_up(bridged[rows], starts - starts[0], length)
+            left_out = self._left_out(bank, starts, within)
             return [
-                (part, starts, np.where(enough, told, np.nan))
-                for part, told in _measured(bank, wanted, self._left_out(bank, starts, within))
+                (part, np.where(enough, told, np.nan))
+                for part, told in _measured(bank, wanted, left_out)
             ]
 
-        lengths = [length for length in self.banks if length <= len(values)]
-        looked = in_threads(look, lengths) if len(values) >= SEVERAL else map(look, lengths)
-        for parts in looked:
-            yield from parts
+        starts_of = {
+            length: np.arange(0, len(values) - length + 1, max(1, length // steps))
+            for length in self.banks
+            if length <= len(values)
+        }
+        jobs = [
+            (length, piece)
+            for length, starts in starts_of.items()
+            for piece in np.array_split(starts, -(-len(starts) // PIECE))
+        ]
+        looked = in_threads(look, jobs) if len(values) >= SEVERAL else map(look, jobs)
+        together = zip(jobs, looked, strict=True)
+        for length, pieces in groupby(together, key=lambda each: each[0][0]):
+            for of_part in zip(*(parts for _, parts in pieces), strict=True):
+                told = np.concatenate([each for _, each in of_part])
+                yield of_part[0][0], starts_of[length], told
 
     def _left_out(
         self, bank: Bank, starts: Rows, within: Within | None
