@@ -7,6 +7,7 @@ import argparse
 from pathlib import Path
 
 import pandas as pd
+from published_figures import published_methods
 from sections import markdown, rewrite
 
 METRICS = {
@@ -16,8 +17,6 @@ METRICS = {
     "test_standard_f1": "Standard-F1",
     "whole_vus_pr": "VUS-PR, whole series",
 }
-TOLD = ("ts_len", "anomaly_len", "num_anomaly", "avg_anomaly_len", "anomaly_ratio")
-NO_METHOD = {*TOLD, "point_anomaly", "seq_anomaly", "file"}
 
 
 def by_dataset(table: pd.DataFrame, metric: str) -> pd.DataFrame:
@@ -81,8 +80,7 @@ def on_fewer(table: pd.DataFrame, methods: list[str]) -> str:
 
 def beside_published(table: pd.DataFrame, published: Path) -> str:
     """Whole-series VUS-PR of ours and of the best published methods, on the same series."""
-    theirs = pd.read_csv(published).set_index("file")
-    theirs = theirs[[name for name in theirs.columns if name not in NO_METHOD]]
+    theirs = published_methods(published)
     ours = table[table.method.isin(["caps", "caps-memory"])]
     ours = ours.pivot_table(index="series", columns="method", values="whole_vus_pr")
     both = ours.join(theirs, how="inner")

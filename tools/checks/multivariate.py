@@ -15,6 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
+from published_figures import published_methods
 from sections import Rows, markdown, rewrite
 
 from caps import CAPS
@@ -22,8 +23,6 @@ from caps.detect.kinds import load_weights
 from caps.metrics import acf_window, evaluate
 
 SHOWN = 3  # contributions
-FIGURES = ("ts_len", "anomaly_len", "num_anomaly", "avg_anomaly_len", "anomaly_ratio")
-NO_METHOD = {*FIGURES, "point_anomaly", "seq_anomaly", "file"}
 PAPER = {"MSL": "40.2 / 31.9", "SMAP": "39.5 / 35.0"}
 
 
@@ -81,9 +80,7 @@ def means(rows: Rows, published: pd.DataFrame | None) -> str:
 
 
 def _figures(path: Path) -> pd.DataFrame:
-    table = pd.read_csv(path)
-    table.index = table["file"].str.split("_Sensor").str[0]
-    return table[[name for name in table.columns if name not in NO_METHOD]]
+    return published_methods(path).rename(index=lambda file: file.split("_Sensor")[0])
 
 
 def main() -> int:

@@ -10,6 +10,7 @@ import argparse
 from pathlib import Path
 
 import pandas as pd
+from published_figures import published_methods
 from sections import markdown, rewrite
 
 NAMES = {
@@ -42,7 +43,7 @@ def main() -> None:
     manifest = pd.read_csv(arguments.manifest)
     identical = set(manifest[manifest.verified == "yes-exact"].name)
     cells = pd.read_csv(arguments.results / "tables" / "cells.csv")
-    published = pd.read_csv(arguments.published).set_index("file")
+    published = published_methods(arguments.published)
     means = compared(cells, published, identical).groupby(["method", "dataset"])
     table = means.agg(
         series=("series", "nunique"), ours=("ours", "mean"), theirs=("theirs", "mean")
