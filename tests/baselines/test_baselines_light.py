@@ -1,5 +1,7 @@
 """Floors and the methods on scikit-learn: one finite score per row, higher where it is odd."""
 
+import subprocess
+import sys
 from functools import partial
 
 import numpy as np
@@ -125,3 +127,16 @@ def test_other_channels_and_a_missing_fit_are_refused() -> None:
         METHODS["lof"](0).fit(wave(50)).score(wave(50, 2))
     with pytest.raises(InputError, match="call fit first"):
         METHODS["lof"](0).score(wave(50))
+
+
+def test_light_methods_do_not_wait_for_torch() -> None:
+    program = (
+        "import sys, numpy; from caps.bench.methods import make_method; wave = numpy.sin("
+        "numpy.arange(90.0))[:, None];"
+        f"[make_method(name, 0).fit(wave).score(wave) for name in {[*FLOORS, *LIGHT]}];"
+        "print('torch' in sys.modules)"
+    )
+    output = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert output.stdout.strip() == "False"

@@ -7,15 +7,17 @@ learns without a training part, on the very series that is scored.
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from caps.baselines.floors import Flat, Random
-from caps.baselines.labelled import TcnInjection, TcnSupervised
 from caps.baselines.matrix_profile import MatrixProfile
 from caps.baselines.peers import CONFIGURATIONS, Configuration, Peer
 from caps.baselines.points import Centres, Density, Distance, Isolation, Projection
 from caps.baselines.protocol import Method
-from caps.baselines.regression import TcnAutoencoder, TcnForecast
 from caps.baselines.subsequences import Plan, Subsequences
+
+if TYPE_CHECKING:
+    from caps.baselines.labelled import Treatment
 
 Factory = Callable[[int], Method]
 
@@ -45,6 +47,36 @@ def _on_whole(plan: Plan, multivariate: Plan | None = None) -> Factory:
     return lambda seed: Subsequences(plan, seed=seed, whole=True, multivariate=multivariate)
 
 
+# Torch takes seconds to import, and most methods do without it.
+
+
+def _tcn_autoencoder(seed: int) -> Method:
+    from caps.baselines.regression import TcnAutoencoder
+
+    return TcnAutoencoder(seed)
+
+
+def _tcn_forecast(seed: int) -> Method:
+    from caps.baselines.regression import TcnForecast
+
+    return TcnForecast(seed)
+
+
+def _tcn_injection(seed: int) -> Method:
+    from caps.baselines.labelled import TcnInjection
+
+    return TcnInjection(seed)
+
+
+def _tcn_supervised(treatment: "Treatment") -> Factory:
+    def make(seed: int) -> Method:
+        from caps.baselines.labelled import TcnSupervised
+
+        return TcnSupervised(seed, treatment)
+
+    return make
+
+
 def _peer(configuration: Configuration) -> Factory:
     return lambda seed: Peer(configuration, seed)
 
@@ -54,13 +86,13 @@ METHODS: Mapping[str, Factory] = MappingProxyType(
         "random": Random,
         "constant": lambda seed: Flat(0.0),
         "ones": lambda seed: Flat(1.0),
-        "tcn-ae": TcnAutoencoder,
-        "tcn-forecast": TcnForecast,
-        "tcn-injection": TcnInjection,
-        "tcn-supervised": TcnSupervised,
-        "tcn-supervised-weighted": lambda seed: TcnSupervised(seed, "weighted"),
-        "tcn-supervised-balanced": lambda seed: TcnSupervised(seed, "balanced"),
-        "tcn-supervised-focal": lambda seed: TcnSupervised(seed, "focal"),
+        "tcn-ae": _tcn_autoencoder,
+        "tcn-forecast": _tcn_forecast,
+        "tcn-injection": _tcn_injection,
+        "tcn-supervised": _tcn_supervised("plain"),
+        "tcn-supervised-weighted": _tcn_supervised("weighted"),
+        "tcn-supervised-balanced": _tcn_supervised("balanced"),
+        "tcn-supervised-focal": _tcn_supervised("focal"),
         "lof": _on_training(LOF, LOF_SCALED),
         "iforest": _on_training(IFOREST),
         "sub-pca": _on_training(SUB_PCA),
