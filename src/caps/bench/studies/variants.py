@@ -43,14 +43,13 @@ class Variant:
     def __init__(self, seed: int, setting: Setting, **parameters: Any) -> None:
         given = {
             "seed": seed,
+            "memory": False,
             "level": False,
             "perturbed": False,
             "detector": setting.detector,
             "pretrained": setting.weights,
             **parameters,
         }
-        if "memory" in CAPS().get_params():
-            given["memory"] = False
         self.model = CAPS(**given)
         self._weights: str | None = given["pretrained"]
 
