@@ -3,10 +3,12 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
-from small_fleet import TRAIN, Fleet, InlineEngine, frame_of
+from small_fleet import ROWS, TRAIN, Fleet, InlineEngine, frame_of
 
+from caps import CAPS
 from caps.cli.main import main
 from caps.fleet import Settings
 
@@ -42,6 +44,22 @@ def test_fit_and_score_tell_and_write_the_outcome(
     table = pd.read_parquet("new/series.parquet")
     assert table["alarms"].tolist() == ["1/20", "1/20"]
     assert table["model"].map(lambda path: Path(path).is_dir()).all()
+
+
+@pytest.mark.parametrize(("options", "states"), [([], "switch"), (["--switches"], "learned")])
+def test_switches_are_learned_on_demand(
+    capsys: pytest.CaptureFixture[str], settings: Settings, options: list[str], states: str
+) -> None:
+    Path("hosts").mkdir()
+    valve = np.repeat(np.arange(ROWS // 40) % 2, 40)
+    frame_of(0).assign(valve=valve).to_csv("hosts/a.csv", index=False)
+    run(
+        capsys,
+        *("fit", "hosts", "--pretrained", settings.pretrained, "--train", TRAIN, "--out", "fleet"),
+        *options,
+    )
+    channels = CAPS.load("fleet/models/a").fitted_.channels
+    assert channels[1].state == states
 
 
 def test_failures_are_listed_and_end_with_exit_code_1(

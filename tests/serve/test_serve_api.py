@@ -21,8 +21,8 @@ from running_service import (
 from caps import CAPS
 
 
-def saved_model(folder: Path) -> CAPS:
-    (found,) = (folder / "models" / "pump").glob("fit-*/model")
+def saved_model(folder: Path, name: str = "pump") -> CAPS:
+    (found,) = (folder / "models" / name).glob("fit-*/model")
     return CAPS.load(found)
 
 
@@ -192,10 +192,11 @@ def test_streams_score_as_rows_come_and_go_on_after_a_restart(
 
     with listening(chosen) as address, httpx.Client(base_url=address, timeout=60) as client:
         client.post("/v1/series?name=live", content=csv_of(table))
-        asked = {"series": "live", "train": TRAIN, "causal": True, "columns": ["load", "heat"]}
-        client.put("/v1/models/live", json=asked)
+        asked = {"series": "live", "train": TRAIN, "columns": ["load", "heat"]}
+        client.put("/v1/models/live", json={**asked, "causal": True, "switches": True})
         assert client.post("/v1/models/live/streams/a", json=sent(table)).status_code == 409
         assert wait_for_fit(client, "live")["ready"]
+        assert saved_model(tmp_path, "live").get_params()["switches"]
         feed(client, table.iloc[900:1060])
         feed(client, table.iloc[[1059, 1060]])
     with listening(chosen) as address, httpx.Client(base_url=address, timeout=60) as client:

@@ -35,6 +35,7 @@ def fit(
     train: str | None = None,
     alarms: str = "1/1000",
     aggregate: Literal["max", "top5"] = "max",
+    switches: Annotated[bool, Parameter(negative="")] = False,
     causal: Annotated[bool, Parameter(negative="")] = False,
     seed: int = 0,
     engine: EngineOption = "local",
@@ -67,6 +68,8 @@ def fit(
         False alarms that are acceptable in each series: 1/1000 (rows), 1/day, 2/week.
     aggregate
         How several metrics of one series are put together.
+    switches
+        Learn metrics that only switch between two values too, where others vary freely.
     causal
         Score each row by the past alone.
     seed
@@ -91,6 +94,7 @@ def fit(
         alarms=alarms,
         time=time,
         aggregate=aggregate,
+        switches=switches,
         causal=causal,
         seed=seed,
         pretrained=None if pretrained is None else str(pretrained),

@@ -32,6 +32,7 @@ class Settings:
     alarms: str | None = None
     time: str | None = None
     aggregate: Literal["max", "top5"] = "max"
+    switches: bool = False
     causal: bool = False
     seed: int = 0
     pretrained: str | None = None
@@ -129,6 +130,7 @@ def _fitted(task: Task) -> dict[str, Any]:
     model = CAPS(
         train=entry.train,
         aggregate=settings.aggregate,
+        switches=settings.switches,
         causal=settings.causal,
         seed=settings.seed,
         members=settings.members,

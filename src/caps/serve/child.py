@@ -53,6 +53,7 @@ def fit_and_save(job: dict[str, Any], out: Path) -> None:
         train=request["train"],
         alarms=request["alarms"],
         aggregate=request["aggregate"],
+        switches=request["switches"],
         causal=request["causal"],
         seed=request["seed"],
         pretrained=job["pretrained"],

@@ -85,6 +85,9 @@ class FitRequest(Strict):
         default_factory=list, max_length=1000, description="known anomalies: rows or moments"
     )
     aggregate: Literal["max", "top5"] = "max"
+    switches: bool = Field(
+        False, description="learn channels of two values too, where others vary freely"
+    )
     causal: bool = False
     seed: int = Field(0, ge=0, lt=2**63)
     replace: bool = Field(False, description="fit a model again that exists already")
