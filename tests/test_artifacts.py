@@ -90,9 +90,11 @@ def test_a_damaged_folder_is_named_and_refused(
         read_folder(tmp_path / "box", kind="box", version=2)
 
 
-def test_a_newer_or_foreign_format_is_refused(tmp_path: Path) -> None:
+def test_a_newer_older_or_foreign_format_is_refused(tmp_path: Path) -> None:
     write(tmp_path / "box")
     with pytest.raises(ArtifactError, match="upgrade"):
         read_folder(tmp_path / "box", kind="box", version=1)
+    with pytest.raises(ArtifactError, match="make it again"):
+        read_folder(tmp_path / "box", kind="box", version=3, oldest=3)
     with pytest.raises(ArtifactError, match="not 'hat'"):
         read_folder(tmp_path / "box", kind="hat", version=2)

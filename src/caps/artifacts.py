@@ -80,8 +80,8 @@ def write_folder(
         shutil.rmtree(staging, ignore_errors=True)
 
 
-def read_manifest(folder: Path, *, kind: str, version: int) -> dict[str, Any]:
-    """Read and check `manifest.json` alone."""
+def read_manifest(folder: Path, *, kind: str, version: int, oldest: int = 1) -> dict[str, Any]:
+    """Read and check `manifest.json` alone; format versions from `oldest` to `version` are read."""
     path = folder / MANIFEST
     try:
         manifest = json.loads(path.read_text(encoding="utf-8"))
@@ -102,14 +102,19 @@ def read_manifest(folder: Path, *, kind: str, version: int) -> dict[str, Any]:
             f"{folder} has format version {found_version!r}, this CAPS reads up to {version}",
             "upgrade caps-tsad",
         )
+    if found_version < oldest:
+        raise ArtifactError(
+            f"{folder} has format version {found_version}, this CAPS reads from {oldest} on",
+            "make it again with this version of caps-tsad, or use the older one",
+        )
     return manifest
 
 
 def read_folder(
-    folder: Path, *, kind: str, version: int
+    folder: Path, *, kind: str, version: int, oldest: int = 1
 ) -> tuple[dict[str, Any], dict[str, dict[str, np.ndarray]]]:
     """Read a folder written by `write_folder` after checking that every byte is as written."""
-    manifest = read_manifest(folder, kind=kind, version=version)
+    manifest = read_manifest(folder, kind=kind, version=version, oldest=oldest)
     hashes = manifest.get("sha256")
     if not isinstance(hashes, dict):
         raise ArtifactError(f"{folder / MANIFEST} lists no files", "write the folder again")

@@ -6,7 +6,16 @@ import numpy as np
 import pytest
 
 from caps.detect import memory as module
-from caps.detect.memory import Memory, Part, Usual, Within, joined, soft_maximum, spread_out
+from caps.detect.memory import (
+    Memory,
+    Part,
+    Usual,
+    Within,
+    joined,
+    put_together,
+    soft_maximum,
+    spread_out,
+)
 from caps.detect.nearest import (
     FORMS,
     Bank,
@@ -229,10 +238,27 @@ def test_rows_get_the_mean_of_the_stretches_that_hold_them() -> None:
 
 def test_the_soft_maximum_lies_between_mean_and_maximum() -> None:
     parts = [np.array([0.0, 1.0, np.nan]), np.array([3.0, 1.0, np.nan])]
-    value = soft_maximum(parts, 3)
+    value = soft_maximum(parts, 0.6)
     assert 1.5 < value[0] < 3
     assert value[1] == pytest.approx(1)
-    assert value[2] == 0
+    assert np.isnan(value[2])
+
+
+def test_one_loud_length_counts_more_than_one_loud_part_of_each() -> None:
+    """An anomaly has one scale, and what sees it there should agree."""
+    one_length = {(64, "distance"): 3.0, (64, "relative"): 3.0}
+    scattered = {(64, "distance"): 3.0, (256, "relative"): 3.0}
+    value = {}
+    for name, loud in (("one", one_length), ("scattered", scattered)):
+        parts = {
+            Part(length, "centred", measure): np.array([loud.get((length, measure), 0.0), np.nan])
+            for length in (64, 256)
+            for measure in ("distance", "relative")
+        }
+        value[name], unknown = put_together(parts, 2)
+        assert unknown == 0
+    assert value["one"] > value["scattered"] > 0
+    np.testing.assert_array_equal(put_together({}, 2), [0.0, 0.0])
 
 
 def test_a_loud_detector_is_heard_beside_a_quiet_memory() -> None:

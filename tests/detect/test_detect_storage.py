@@ -124,6 +124,12 @@ def forge_arrays(folder: Path, change: Callable[[dict[str, np.ndarray]], None]) 
     forge(folder, lambda manifest: manifest["sha256"].update({"channel-0": digest}))
 
 
+def test_a_model_of_another_way_of_scoring_is_refused(folder: Path) -> None:
+    forge(folder, lambda manifest: manifest.update(version=4))
+    with pytest.raises(ArtifactError, match="make it again"):
+        CAPS.load(folder)
+
+
 def channel(manifest: dict[str, Any]) -> dict[str, Any]:
     first: dict[str, Any] = manifest["model"]["channels"][0]
     return first

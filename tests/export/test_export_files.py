@@ -71,6 +71,7 @@ def test_what_is_no_export_is_refused(causal: Pair, tmp_path: Path) -> None:
     [
         lambda model, facts: facts.update(kind="caps.model"),
         lambda model, facts: facts.update(version=99),
+        lambda model, facts: facts.update(version=1),
         lambda model, facts: facts.update(banks=[]),
         lambda model, facts: facts.update(banks=["?"]),
         lambda model, facts: facts.update(banks=["AAA="]),
@@ -88,7 +89,7 @@ def test_what_is_no_export_is_refused(causal: Pair, tmp_path: Path) -> None:
         lambda model, facts: setattr(model.graph.output[0], "name", "other"),
         lambda model, facts: setattr(model.graph.node[0], "op_type", "System"),
     ],
-    ids=range(18),
+    ids=range(19),
 )
 def test_a_forged_file_is_refused(
     causal: Pair, tmp_path: Path, change: Callable[[onnx.ModelProto, dict[str, Any]], None]

@@ -5,7 +5,7 @@ and without level and size. The distance to the nearest counts by itself, and ag
 from that one to its own nearest, since some parts of a series are more sparsely seen than others.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import groupby
@@ -45,12 +45,14 @@ MANY = 131_072  # rows of such a series
 SEVERAL = 16_384  # rows from which several threads pay
 PIECE = 8192  # stretches that a thread looks up at a time
 FLOOR = 0.003  # of the spread of training: closer stretches are the same
-SHARPNESS = 0.6  # of the soft maximum over the parts; 0 would be the maximum, infinity the mean
+# Of soft maxima; 0 would be the maximum, infinity the mean. Parts of one length look at the same
+# rows and are worth more where they agree; an anomaly has one scale, so lengths need not agree.
+SHARPNESS_OF_PARTS, SHARPNESS_OF_LENGTHS = 1.0, 0.4
 LEAST_SPREAD = 1e-3
 SLACK_MEAN, SLACK_SPREAD = 0.5, 1.5  # spreads, times: what drift has to exceed to be allowed for
 CAUSAL_CHUNK = 2048
 LARGEST = 100.0  # scaled values beyond are cut: ten spreads or a hundred are not the same here
-DETECTOR_WEIGHT = 0.04  # of the detector beside the parts: that of one of 25
+DETECTOR_WEIGHT = 0.02  # of the detector beside the memory: heard where the memory is quiet
 
 
 class Within(NamedTuple):
@@ -173,19 +175,19 @@ class Memory:
     def evidence(self, values: FloatArray, within: Within | None = None) -> FloatArray:
         """How unlike training every row of the scaled values is; 0 or less is usual."""
         adapt = self.adapts(values, within)
-        parts = []
+        parts: dict[Part, FloatArray] = {}
         for part, starts, told in self._told(values, within):
             spread = spread_out(told, starts, part.length, len(values))
             usual = self.usual[part].widened(spread) if adapt else self.usual[part]
-            parts.append(usual.standardise(spread))
-        return np.where(np.isfinite(values), soft_maximum(parts, len(values)), np.nan)
+            parts[part] = usual.standardise(spread)
+        return np.where(np.isfinite(values), put_together(parts, len(values)), np.nan)
 
     def causal_evidence(
         self, values: FloatArray, *, last: int | None = None, within: Within | None = None
     ) -> FloatArray:
         """The same from the past only: of the stretches that end at each of the last rows."""
         last = len(values) if last is None else min(last, len(values))
-        parts: list[FloatArray] = []
+        parts: dict[Part, FloatArray] = {}
         for length, bank in self.banks.items():
             if length > NEAR:
                 continue
@@ -204,9 +206,10 @@ class Memory:
                 left_out = self._left_out(bank, starts, within)
                 for part, found in _measured(bank, stretches, left_out, exact=True):
                     told[part][rows] = found
-            parts += [self.usual_causal[part].standardise(each) for part, each in told.items()]
+            for part, each in told.items():
+                parts[part] = self.usual_causal[part].standardise(each)
         seen = np.isfinite(values[len(values) - last :])
-        return np.where(seen, soft_maximum(parts, last), np.nan)
+        return np.where(seen, put_together(parts, last), np.nan)
 
     def _told(
         self, values: FloatArray, within: Within | None
@@ -339,20 +342,32 @@ def _mean_between(values: FloatArray, first: Rows, last: Rows) -> FloatArray:
 
 
 def joined(memory: FloatArray, detector: FloatArray) -> FloatArray:
-    """The soft maximum with what the detector says, in spreads like a part, as one part more."""
-    loud = (1 - DETECTOR_WEIGHT) * np.exp(memory / SHARPNESS)
-    return np.asarray(SHARPNESS * np.log(loud + DETECTOR_WEIGHT * np.exp(detector / SHARPNESS)))
+    """The soft maximum with what the detector says, in spreads like a part."""
+    sharpness = SHARPNESS_OF_LENGTHS
+    loud = (1 - DETECTOR_WEIGHT) * np.exp(memory / sharpness)
+    return np.asarray(sharpness * np.log(loud + DETECTOR_WEIGHT * np.exp(detector / sharpness)))
 
 
-def soft_maximum(parts: list[FloatArray], rows: int) -> FloatArray:
-    """SHARPNESS log mean exp(part / SHARPNESS) of the parts that know the row; 0 where none does.
+def put_together(parts: Mapping[Part, FloatArray], rows: int) -> FloatArray:
+    """The soft maximum over lengths of those over the parts of a length; 0 where none knows."""
+    if not parts:
+        return np.zeros(rows)
+    of_lengths = [
+        soft_maximum([parts[part] for part in same], SHARPNESS_OF_PARTS)
+        for _, same in groupby(parts, key=lambda part: part.length)
+    ]
+    return np.nan_to_num(soft_maximum(of_lengths, SHARPNESS_OF_LENGTHS))
+
+
+def soft_maximum(parts: Sequence[FloatArray], sharpness: float) -> FloatArray:
+    """`sharpness` log mean exp(part / `sharpness`) of the parts that know a row.
 
     The loudest parts count most, but many that agree are louder than one.
     """
-    total, count = np.zeros(rows), np.zeros(rows)
+    total, count = np.zeros(len(parts[0])), np.zeros(len(parts[0]))
     for part in parts:
         known = np.isfinite(part)
-        total += np.where(known, np.exp(np.where(known, part, 0.0) / SHARPNESS), 0.0)
+        total += np.where(known, np.exp(np.where(known, part, 0.0) / sharpness), 0.0)
         count += known
-    mean = np.where(count > 0, total / np.maximum(count, 1), 1.0)
-    return np.asarray(SHARPNESS * np.log(mean))
+    mean = np.where(count > 0, total / np.maximum(count, 1), np.nan)
+    return np.asarray(sharpness * np.log(mean))

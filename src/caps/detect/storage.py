@@ -19,7 +19,7 @@ from caps.detect.networks import Detector
 from caps.errors import ArtifactError, InputError
 
 KIND = "caps.model"
-VERSION = 4  # with a memory, switches and perturbations
+VERSION = 5  # its calibration belongs to one way of scoring: no older one is read
 WEIGHTS, BANK = "detector.", "bank"
 
 Arrays = Mapping[str, np.ndarray]
@@ -40,7 +40,7 @@ def save_model(folder: Path, fitted: Fitted, parameters: Mapping[str, Any]) -> N
 
 def load_model(folder: Path) -> tuple[Fitted, dict[str, Any]]:
     """Read a folder written by `save_model`: the model and the estimator's parameters."""
-    manifest, arrays = read_folder(folder, kind=KIND, version=VERSION)
+    manifest, arrays = read_folder(folder, kind=KIND, version=VERSION, oldest=VERSION)
     facts: dict[str, Any] = {name: manifest.get(name) for name in ("parameters", "model")}
     if manifest.get("digest") != digest(facts):
         raise ArtifactError(

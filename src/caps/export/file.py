@@ -16,7 +16,7 @@ import numpy as np
 from caps.errors import ArtifactError
 
 DESCRIPTION = "caps"  # key in the metadata
-KIND, VERSION = "caps.onnx", 1
+KIND, VERSION = "caps.onnx", 2
 WINDOWS, CHANNEL, LOGITS = "windows", "channel", "logits"  # inputs and output of the graph
 
 _KEY = b"caps.sha256"
@@ -67,6 +67,11 @@ def read_description(text: str | None) -> tuple[dict[str, Any], list[np.ndarray]
         raise ArtifactError(
             f"it has format version {version!r}, this CAPS reads up to {VERSION}",
             "upgrade caps-tsad",
+        )
+    if version < VERSION:  # its calibration belongs to another way of scoring
+        raise ArtifactError(
+            f"it has format version {version}, this CAPS reads from {VERSION} on",
+            "fit the model and export it again, or score it with the older caps-tsad",
         )
     rows = [base64.b64decode(bank, validate=True) for bank in facts["banks"]]
     return facts, [np.frombuffer(bank, dtype="<f4").astype(np.float32) for bank in rows]
