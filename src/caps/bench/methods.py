@@ -69,7 +69,7 @@ class MemoryMethod:
         evidence = [np.zeros(len(series))]
         for memory, values in zip(self.memories, self.scaler.transform(series).T, strict=True):
             if memory is not None:
-                told = memory.evidence(values, memory.recognise(values))
+                told = memory.evidence(values, memory.find_overlap(values))
                 evidence.append(np.nan_to_num(told))
         return np.asarray(np.max(evidence[1:] or evidence, axis=0))
 

@@ -242,14 +242,17 @@ class Analysis:
         memory = channel.memory
         if memory is None or channel.state != "learned":  # nothing moved that could be shown
             return None
-        within = memory.recognise(values)
-        match = nearest_match(memory, values, event.peak, within, causal=self.fitted.causal)
+        match = nearest_match(
+            memory,
+            values,
+            event,
+            self.scores.usual[place],
+            self.scores.overlap,
+            causal=self.fitted.causal,
+        )
         if match is None:
             return None
         end = match.start + len(match.values)
-        times = (None, None)
-        if within is not None and self.grid.time is not None:
-            times = (self.grid.time[match.start], self.grid.time[end - 1])
         laid = np.full((len(match.values), len(self.fitted.channels)), np.nan)
         laid[:, place] = match.values
         beside = [match.place, match.place + len(match.values)]
@@ -258,8 +261,8 @@ class Analysis:
             channel=self.fitted.names[place],
             start=match.start,
             end=end,
-            start_time=times[0],
-            end_time=times[1],
+            start_time=self.fitted.training_time(match.start),
+            end_time=self.fitted.training_time(end - 1),
             distance=match.distance,
             times=match.times,
             rows=rows,

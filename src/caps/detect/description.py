@@ -35,6 +35,9 @@ def describe(fitted: Fitted) -> dict[str, Any]:
         "aggregate": fitted.aggregate,
         "causal": fitted.causal,
         "step": None if fitted.step is None else int(fitted.step / np.timedelta64(1, "ns")),
+        "start": None
+        if fitted.start is None
+        else int(fitted.start.astype("datetime64[ns]").astype(int)),
         "facts": fitted.facts,
     }
 
@@ -62,6 +65,7 @@ def build(model: Mapping[str, Any], banks: Sequence[np.ndarray], detector_of: De
         aggregate=model["aggregate"],
         causal=model["causal"],
         step=None if model["step"] is None else np.timedelta64(int(model["step"]), "ns"),
+        start=None if model["start"] is None else np.datetime64(int(model["start"]), "ns"),
         facts=dict(model["facts"]),
     )
 

@@ -1,5 +1,6 @@
 """What a fit leaves behind: all that scoring needs, and nothing of the generator."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -10,7 +11,8 @@ from caps.detect.evidence import Aggregate, combine, evidence_of, score_of, shar
 from caps.detect.level import ROWS as LEVEL_ROWS
 from caps.detect.level import LevelRange
 from caps.detect.logistic import expit
-from caps.detect.memory import LARGEST, Memory, Usual, Within, joined
+from caps.detect.memory import LARGEST, NEW, Memory, Part, Usual, joined
+from caps.detect.overlap import TrainingOverlap, overlap_at, overlap_by_values
 from caps.detect.threshold import Calibration
 from caps.detect.windowed import RowDetector
 from caps.errors import InputError
@@ -45,10 +47,12 @@ class Channel:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scores:
-    """Scores of every row, and the evidence (time, channel) behind them."""
+    """Scores of every row, and what is behind them."""
 
     score: FloatArray
-    evidence: FloatArray
+    evidence: FloatArray  # (time, channel)
+    overlap: TrainingOverlap = NEW  # rows that were not compared with themselves
+    usual: tuple[Mapping[Part, Usual], ...] = ()  # of each channel: what its memory was held to
 
     @property
     def contributions(self) -> FloatArray:
@@ -73,6 +77,7 @@ class Fitted:
     aggregate: Aggregate
     causal: bool
     step: np.timedelta64 | None  # between rows of the training part
+    start: np.datetime64 | None = None  # of its first row, where its rows are regular in time
     facts: dict[str, Any] = field(default_factory=dict)  # rows, modes, notes, weights, ...
 
     @property
@@ -96,13 +101,13 @@ class Fitted:
         return max([LEVEL_ROWS - 1, *(window - 1 for window in windows), *memories])
 
     def score(
-        self, series: Series, *, last: int | None = None, within: Within | None = None
+        self, series: Series, *, last: int | None = None, overlap: TrainingOverlap | None = None
     ) -> Scores:
         """Score every row of a series on a regular grid with the channels of training.
 
         `last` asks for so many rows at the end only: with `context` rows before them a causal
-        model gives them the same scores as in the whole series. `within` says where in the
-        training part the rows are, for those that are not to be compared with themselves.
+        model gives them the same scores as in the whole series. `overlap` says which rows are those
+        of training; it is found if left out, but by a causal model, which is asked for new rows.
         """
         if series.channels != self.names:
             raise InputError(
@@ -111,11 +116,40 @@ class Fitted:
             )
         scaled = self.scaled(series)
         last = len(series) if last is None else min(last, len(series))
+        if overlap is None:
+            overlap = NEW if self.causal else self.find_overlap(series, scaled)
         evidence = np.empty((last, len(self.channels)))
+        usual = []
         for place, channel in enumerate(self.channels):
             values = scaled[:, place]
-            evidence[:, place] = self._evidence(channel, place, series, values, last, within)
-        return Scores(score_of(combine(evidence, self.aggregate)), evidence)
+            evidence[:, place], held_to = self._evidence(
+                channel, place, series, values, last, overlap
+            )
+            usual.append(held_to)
+        score = score_of(combine(evidence, self.aggregate))
+        return Scores(score, evidence, overlap, tuple(usual))
+
+    def find_overlap(self, series: Series, scaled: FloatArray) -> TrainingOverlap:
+        """Which rows are those of training: by their times if both have some, else by values."""
+        memory = next((each.memory for each in self.channels if each.memory), None)
+        if memory is None:
+            return NEW
+        training = np.stack([each.bank.astype(np.float64) for each in self.channels], axis=1)
+        if self.start is not None and self.step is not None and series.time is not None:
+            steps = float((series.time[0] - self.start) / self.step)
+            if not -len(series) < steps < memory.first + len(training):
+                return NEW
+            if steps.is_integer():
+                found = overlap_at(training, scaled, int(steps), memory.first)
+                if found:
+                    return found
+        return overlap_by_values(training, scaled, memory.first)
+
+    def training_time(self, row: int) -> np.datetime64 | None:
+        """When a row of the training part was; None where its rows have no regular times."""
+        if self.start is None or self.step is None:
+            return None
+        return self.start + row * self.step
 
     def _evidence(
         self,
@@ -124,64 +158,54 @@ class Fitted:
         series: Series,
         scaled: FloatArray,
         last: int,
-        within: Within | None,
-    ) -> FloatArray:
-        """Evidence of one channel about the last rows."""
+        overlap: TrainingOverlap,
+    ) -> tuple[FloatArray, Mapping[Part, Usual]]:
+        """Evidence of one channel about the last rows, and what its memory was held to."""
         first = len(series) - last
-        raw = channel_scores(channel, scaled, causal=self.causal, last=last, within=within)
+        raw, usual = channel_scores(channel, scaled, last, overlap, causal=self.causal)
         if raw is None or channel.calibration is None:
             if channel.state == "switch":
-                return _switched(channel, scaled[first:])
+                return _switched(channel, scaled[first:]), {}
             told = _standing(channel, series.values[first:, place], self.scaler.centre[place])
             if channel.memory is None:
-                return told
-            return told + self._moved(channel.memory, scaled, last, within)
+                return told, {}
+            unlike, usual = channel.memory.of_last(scaled, last, overlap, causal=self.causal)
+            # Half of it: around a single blink it is large, but no reason for an alarm by itself.
+            return told + np.maximum(unlike, 0.0) / 2, usual
         told = tail_evidence(channel.calibration, raw)
         if channel.bound is not None:
-            return np.asarray(channel.bound * -np.expm1(-told / channel.bound))
+            return np.asarray(channel.bound * -np.expm1(-told / channel.bound)), usual
         if channel.level is None:
-            return told
-        return np.maximum(told, channel.level.evidence(scaled)[first:])
-
-    def _moved(
-        self, memory: Memory, scaled: FloatArray, last: int, within: Within | None
-    ) -> FloatArray:
-        """What the memory adds where a channel that stood still moves, and around."""
-        if self.causal:
-            unlike = memory.causal_evidence(scaled, last=last, within=within)
-        else:
-            within = within or memory.recognise(scaled)
-            unlike = memory.evidence(scaled, within)[len(scaled) - last :]
-        # Half of it: around a single blink it is large, but no reason for an alarm by itself.
-        return np.maximum(unlike, 0.0) / 2
+            return told, usual
+        return np.maximum(told, channel.level.evidence(scaled)[first:]), usual
 
 
 def channel_scores(
-    channel: Channel,
-    scaled: FloatArray,
-    *,
-    causal: bool,
-    last: int | None = None,
-    within: Within | None = None,
-) -> FloatArray | None:
-    """What the channel's own detector and memory say of its scaled values; None without any."""
+    channel: Channel, scaled: FloatArray, last: int, overlap: TrainingOverlap, *, causal: bool
+) -> tuple[FloatArray | None, Mapping[Part, Usual]]:
+    """What the channel's own detector and memory say of the last rows of its scaled values.
+
+    None without any; beside it, what the memory was held to.
+    """
     if channel.detector is None:
-        return None
+        return None, {}
     if not np.isfinite(scaled).any():
-        return np.full(len(scaled) if last is None else min(last, len(scaled)), np.nan)
-    logits = detector_logits(channel.detector, scaled, causal=causal, last=last)
+        return np.full(last, np.nan), {}
     if channel.memory is None or channel.usual is None:
-        return np.asarray(expit(logits))
+        logits = detector_logits(channel.detector, scaled, causal=causal, last=last)
+        return np.asarray(expit(logits)), {}
+    unlike, held_to = channel.memory.of_last(scaled, last, overlap, causal=causal)
     if causal:
-        unlike = channel.memory.causal_evidence(scaled, last=last, within=within)
-        return np.asarray(expit(joined(unlike, channel.usual.standardise(logits))))
-    within = within or channel.memory.recognise(scaled)
-    unlike = channel.memory.evidence(scaled, within)
-    usual = channel.usual
-    if channel.memory.adapts(scaled, within):
-        usual = usual.widened(logits)
-    told = joined(unlike, usual.standardise(logits))
-    return np.asarray(expit(told[len(told) - (last or len(told)) :]))
+        logits, usual = (
+            detector_logits(channel.detector, scaled, causal=True, last=last),
+            channel.usual,
+        )
+    else:
+        whole = detector_logits(channel.detector, scaled, causal=False)
+        logits, usual = whole[len(whole) - last :], channel.usual
+        if channel.memory.adapts(scaled):
+            usual = usual.widened(whole)
+    return np.asarray(expit(joined(unlike, usual.standardise(logits)))), held_to
 
 
 def detector_logits(

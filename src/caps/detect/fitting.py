@@ -26,7 +26,8 @@ from caps.detect.fitted import (
 )
 from caps.detect.learning import train_detector
 from caps.detect.level import LevelRange
-from caps.detect.memory import LARGEST, LENGTHS, ROWS, Memory, Usual, Within
+from caps.detect.memory import LARGEST, LENGTHS, ROWS, Memory, Usual
+from caps.detect.overlap import training_rows
 from caps.detect.threshold import (
     FEWEST_PEAKS,
     FEWEST_ROWS,
@@ -108,6 +109,7 @@ def fit(
         aggregate=settings.aggregate,
         causal=settings.causal,
         step=train.sampling.step,
+        start=train.time[0] if train.time is not None and train.sampling.regular else None,
         facts=work.facts(),
     )
     work.progress("calibrating", 1.0)
@@ -203,7 +205,8 @@ class _Work:
         """Calibrate what all channels say together, on the same rows."""
         blocks = []
         for block, around in self._calibration_blocks():
-            score = fitted.score(self.train[around], within=Within(around.start)).score
+            rows = self.train[around]
+            score = fitted.score(rows, overlap=training_rows(around.start, len(rows))).score
             blocks.append(score[block.start - around.start : block.stop - around.start])
         made = calibrate(self._without_known(blocks), self.settings.rules)
         peaks = made.event_rate[-1] * made.rows
@@ -333,14 +336,16 @@ class _Work:
         values, causal = self.remembered[:, place], self.settings.causal
         scores = []
         for block, around in self._calibration_blocks():
-            within = Within(around.start)
-            score = channel_scores(channel, values[around], causal=causal, within=within)
+            rows = values[around]
+            overlap = training_rows(around.start, len(rows))
+            score, _ = channel_scores(channel, rows, len(rows), overlap, causal=causal)
             assert score is not None  # the channel has a detector
             scores.append(score[block.start - around.start : block.stop - around.start])
         if sum(int(np.isfinite(score).sum()) for score in scores) >= FEWEST_ROWS:
             return scores
         # Nearly all gap: the rows learned from have to do.
-        whole = channel_scores(channel, values, causal=causal, within=Within(0))
+        overlap = training_rows(0, len(values))
+        whole, _ = channel_scores(channel, values, len(values), overlap, causal=causal)
         return [] if whole is None else [whole]
 
     def _calibration_blocks(self) -> list[tuple[slice, slice]]:

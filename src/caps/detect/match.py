@@ -1,20 +1,24 @@
 """The stretch of the training part that comes nearest to an event."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from caps.detect.memory import FLOOR, NEAR, Memory, Part, Within
+from caps.detect.events import Event
+from caps.detect.memory import FLOOR, MEASURES, NEAR, NEW, Memory, Part, Usual
 from caps.detect.nearest import (
     LEAST_OBSERVED,
     LEAST_SPREAD,
+    Bank,
     Form,
+    Rows,
     Singles,
     summed_up_alone,
 )
+from caps.detect.overlap import TrainingOverlap
 
 FloatArray = NDArray[np.float64]
 
@@ -27,7 +31,7 @@ class Match(NamedTuple):
     start: int  # row of the training part where the one of training begins
     place: int  # row of the series where the stretch that it is compared with begins
     distance: float  # root mean square, in spreads of training
-    times: float  # the distance over that of a normal stretch
+    times: float  # what the loudest measure of the memory says, over what is usual for it
     loudness: float  # in spreads of what the memory says of normal rows
     values: FloatArray  # (length,) of training as they would lie here
 
@@ -43,10 +47,10 @@ class Nearest:
     channel: str
     start: int  # row of the training part
     end: int  # exclusive
-    start_time: np.datetime64 | None  # where the series has times and holds the training part
+    start_time: np.datetime64 | None  # where training has regular times
     end_time: np.datetime64 | None  # of the last row
     distance: float  # root mean square, in spreads of training
-    times: float  # the distance over that of a normal stretch
+    times: float  # what the loudest measure of the memory says, over what is usual for it
     rows: NDArray[np.intp]
     values: FloatArray  # not-a-number where training was not observed
 
@@ -61,7 +65,7 @@ class Nearest:
                 f"Training knows the like: the nearest stretch {stretch} is about as far as usual."
             )
         return (
-            f"No stretch of the past looks like this: the nearest one {stretch} is "
+            f"No stretch of training looks like this: the nearest one {stretch} is "
             f"{self.times:.1f} times as far from it as usual."
         )
 
@@ -69,54 +73,72 @@ class Nearest:
 def nearest_match(
     memory: Memory,
     values: FloatArray,
-    peak: int,
-    within: Within | None = None,
+    event: Event,
+    usual: Mapping[Part, Usual],
+    overlap: TrainingOverlap = NEW,
     *,
     causal: bool = False,
 ) -> Match | None:
-    """What the loudest part of the memory compares the scaled values around `peak` with.
+    """What the loudest part of the memory compares the scaled values around the peak with.
 
-    `within` says that the values hold the training part, so that nothing is its own match. None
-    where no stretch around the peak can be compared.
+    `usual` is what the scores were held to. An event that lies in the training part is no match of
+    its own, nor are the rows around it. None where no stretch around the peak can be compared.
     """
-    matches = _matches(memory, values, peak, within, causal)
+    matches = _matches(memory, values, event, usual, overlap, causal)
     return max(matches, key=lambda match: match.loudness, default=None)
 
 
 def _matches(
-    memory: Memory, values: FloatArray, peak: int, within: Within | None, causal: bool
+    memory: Memory,
+    values: FloatArray,
+    event: Event,
+    usual: Mapping[Part, Usual],
+    overlap: TrainingOverlap,
+    causal: bool,
 ) -> Iterator[Match]:
     """The nearest of every length and form to the stretch with the peak in its middle."""
     for length, bank in memory.banks.items():
-        place = min(max(0, peak - length // 2), len(values) - length)
+        place = min(max(0, event.peak - length // 2), len(values) - length)
         window = values[max(0, place) : place + length]
         if place < 0 or (causal and length > NEAR) or np.isfinite(window).mean() < LEAST_OBSERVED:
             continue
-        here, left_out = summed_up_alone(window[None]), None
-        if within is not None:
-            left_out = bank.around(np.array([place + within.place - memory.first]))
+        here = summed_up_alone(window[None])
+        left_out = _event_left_out(memory, bank, place, event, overlap)
         for form, found in bank.look(here, left_out).items():
             which, distance = int(found.which[0]), float(found.distance[0])
             if np.isnan(distance):
                 continue
             start, own = int(bank.starts[which]), float(bank.own[form][which])
-            times, loudness = _against_usual(memory, length, form, distance, own, causal)
+            times, loudness = _against_usual(usual, length, form, distance, own)
             past = memory.rows[start : start + length].astype(np.float64)
             laid = _laid_over(past, here[0], form)
             yield Match(memory.first + start, place, distance, times, loudness, laid)
 
 
+def _event_left_out(
+    memory: Memory, bank: Bank, place: int, event: Event, overlap: TrainingOverlap
+) -> tuple[Rows, Rows] | None:
+    """The subsequences of the bank that overlap the one at `place` or the event, if in training."""
+    first = min(place, event.start)
+    last = max(place, event.end - bank.length)
+    ends = memory.left_out(bank, np.array([first, place, last]), overlap)
+    if ends is None:
+        return None
+    some = ends[1] > ends[0]
+    if not some.any():
+        return None
+    return ends[0][some].min(keepdims=True), ends[1][some].max(keepdims=True)
+
+
 def _against_usual(
-    memory: Memory, length: int, form: Form, distance: float, own: float, causal: bool
+    usual: Mapping[Part, Usual], length: int, form: Form, distance: float, own: float
 ) -> tuple[float, float]:
-    """A distance over that of normal stretches, and how loud the memory is about it."""
-    known = memory.usual_causal if causal else memory.usual
-    usual = known[Part(length, form, "distance")]
-    relative = known[Part(length, form, "relative")]
+    """How many times the usual it is and how loud, by the measure that is louder about it."""
     away = np.log(distance + FLOOR)
-    alone = float(usual.standardise(away))
-    beside = float(relative.standardise(away - np.log(own + FLOOR)))
-    return float(np.exp(away - usual.mean)), max(alone, beside)
+    measured = {"distance": away, "relative": away - np.log(own + FLOOR)}
+    told = [(measured[each], usual[Part(length, form, each)]) for each in MEASURES]
+    value, held_to = max(told, key=lambda each: float(each[1].standardise(each[0])))
+    return float(np.exp(value - held_to.mean)), float(held_to.standardise(value))
 
 
 def _laid_over(past: FloatArray, here: Singles, form: Form) -> FloatArray:

@@ -26,6 +26,7 @@ from caps.detect.nearest import (
     summed_up,
     summed_up_alone,
 )
+from caps.detect.overlap import TrainingOverlap, overlap_by_values, training_rows
 from caps.detect.threads import in_threads
 from caps.errors import ArtifactError
 from caps.series import bridge
@@ -53,13 +54,7 @@ SLACK_MEAN, SLACK_SPREAD = 0.5, 1.5  # spreads, times: what drift has to exceed 
 CAUSAL_CHUNK = 2048
 LARGEST = 100.0  # scaled values beyond are cut: ten spreads or a hundred are not the same here
 DETECTOR_WEIGHT = 0.02  # of the detector beside the memory: heard where the memory is quiet
-
-
-class Within(NamedTuple):
-    """Where values lie in the training part, so that nothing is compared with itself."""
-
-    place: int  # row of the training part where they begin
-    blind: slice | None = None  # rows of the training part to know nothing of
+NEW = TrainingOverlap()  # rows none of which are training rows
 
 
 class Part(NamedTuple):
@@ -141,7 +136,7 @@ class Memory:
             return None
         usual, usual_causal = {}, {}
         rows = blank.rows.astype(np.float64)
-        for part, starts, told in blank._told(rows, Within(first)):
+        for part, starts, told in blank._told(rows, training_rows(first, len(rows))):
             usual_causal[part] = Usual.of(told)
             usual[part] = Usual.of(spread_out(told, starts, part.length, len(rows)))
         return cls(blank.rows, first, usual, usual_causal)
@@ -159,31 +154,45 @@ class Memory:
         """How many rows before a row its causal evidence depends on."""
         return max(length for length in self.banks if length <= NEAR) - 1
 
-    def recognise(self, values: FloatArray) -> Within | None:
-        """Whether the values begin with the training part itself; None where they are new."""
-        training = values[self.first : self.first + len(self.rows)]
-        if len(training) < len(self.rows):
-            return None
-        seen = np.isfinite(self.rows)  # known anomalies were taken out
-        known = np.array_equal(training[seen].astype(np.float32), self.rows[seen])
-        return Within(0) if known else None
+    def find_overlap(self, values: FloatArray) -> TrainingOverlap:
+        """Which of the scaled values are training rows, by the values alone."""
+        rows = self.rows.astype(np.float64)
+        return overlap_by_values(rows[:, None], values[:, None], self.first)
 
-    def adapts(self, values: FloatArray, within: Within | None) -> bool:
+    def adapts(self, values: FloatArray) -> bool:
         """Whether there is enough to tell what has become usual since training."""
-        return len(values) >= len(self.rows) and not (within and within.blind)
+        return len(values) >= len(self.rows)
 
-    def evidence(self, values: FloatArray, within: Within | None = None) -> FloatArray:
+    def evidence(self, values: FloatArray, overlap: TrainingOverlap = NEW) -> FloatArray:
         """How unlike training every row of the scaled values is; 0 or less is usual."""
-        adapt = self.adapts(values, within)
+        return self.weighed(values, overlap)[0]
+
+    def weighed(
+        self, values: FloatArray, overlap: TrainingOverlap = NEW
+    ) -> tuple[FloatArray, Mapping[Part, Usual]]:
+        """The evidence, and what was taken as usual for it."""
+        adapt = self.adapts(values)
         parts: dict[Part, FloatArray] = {}
-        for part, starts, told in self._told(values, within):
+        usual = dict(self.usual)
+        for part, starts, told in self._told(values, overlap):
             spread = spread_out(told, starts, part.length, len(values))
-            usual = self.usual[part].widened(spread) if adapt else self.usual[part]
-            parts[part] = usual.standardise(spread)
-        return np.where(np.isfinite(values), put_together(parts, len(values)), np.nan)
+            if adapt:
+                usual[part] = usual[part].widened(spread)
+            parts[part] = usual[part].standardise(spread)
+        together = put_together(parts, len(values))
+        return np.where(np.isfinite(values), together, np.nan), usual
+
+    def of_last(
+        self, values: FloatArray, last: int, overlap: TrainingOverlap, *, causal: bool
+    ) -> tuple[FloatArray, Mapping[Part, Usual]]:
+        """The evidence of the last rows, from the past only or not, and what was usual for it."""
+        if causal:
+            return self.causal_evidence(values, last=last, overlap=overlap), self.usual_causal
+        evidence, usual = self.weighed(values, overlap)
+        return evidence[len(evidence) - last :], usual
 
     def causal_evidence(
-        self, values: FloatArray, *, last: int | None = None, within: Within | None = None
+        self, values: FloatArray, *, last: int | None = None, overlap: TrainingOverlap = NEW
     ) -> FloatArray:
         """The same from the past only: of the stretches that end at each of the last rows."""
         last = len(values) if last is None else min(last, len(values))
@@ -203,7 +212,7 @@ class Memory:
                 stretches = summed_up_alone(windows[enough])
                 rows = ends[enough] - (len(values) - last)
                 starts = ends[enough] - length + 1
-                left_out = self._left_out(bank, starts, within)
+                left_out = self.left_out(bank, starts, overlap)
                 for part, found in _measured(bank, stretches, left_out, exact=True):
                     told[part][rows] = found
             for part, each in told.items():
@@ -212,7 +221,7 @@ class Memory:
         return np.where(seen, put_together(parts, last), np.nan)
 
     def _told(
-        self, values: FloatArray, within: Within | None
+        self, values: FloatArray, overlap: TrainingOverlap
     ) -> Iterator[tuple[Part, Rows, FloatArray]]:
         """What every part says of the stretches that begin at the given rows."""
         bridged = np.asarray(bridge(values), dtype=np.float64)
@@ -223,7 +232,7 @@ class Memory:
             rows, bank = slice(int(starts[0]), int(starts[-1]) + length), self.banks[length]
             enough = observed_share(values[rows], starts - starts[0], length) >= LEAST_OBSERVED
             wanted = summed_up(bridged[rows], starts - starts[0], length)
-            left_out = self._left_out(bank, starts, within)
+            left_out = self.left_out(bank, starts, overlap)
             return [
                 (part, np.where(enough, told, np.nan))
                 for part, told in _measured(bank, wanted, left_out)
@@ -246,17 +255,19 @@ class Memory:
                 told = np.concatenate([each for _, each in of_part])
                 yield of_part[0][0], starts_of[length], told
 
-    def _left_out(
-        self, bank: Bank, starts: Rows, within: Within | None
+    def left_out(
+        self, bank: Bank, starts: Rows, overlap: TrainingOverlap
     ) -> tuple[Rows, Rows] | None:
         """Which stretches of the bank are not to be compared with those that begin at `starts`."""
-        if within is None:
+        if not overlap:
             return None
-        first, last = bank.around(starts + within.place - self.first)
-        if within.blind is not None:  # it lies around what is looked up
-            low, high = within.blind.start - self.first, within.blind.stop - self.first
-            first = np.minimum(first, np.searchsorted(bank.starts, low - bank.length + 1))
-            last = np.maximum(last, np.searchsorted(bank.starts, high))
+        first = np.full(len(starts), len(bank.starts), dtype=np.intp)
+        last = np.zeros(len(starts), dtype=np.intp)
+        for index, training in overlap.touching(starts, bank.length):
+            low, high = bank.around(training - self.first)
+            some = high > low
+            first[index[some]] = np.minimum(first[index[some]], low[some])
+            last[index[some]] = np.maximum(last[index[some]], high[some])
         return first, last
 
     def to_dict(self) -> dict[str, Any]:

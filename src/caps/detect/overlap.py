@@ -1,0 +1,125 @@
+"""Which scored rows are rows of training, wherever they stand, so that none matches itself.
+
+Time stamps say it where training and the scored rows both have them and the values agree. Else the
+values alone do: stretches of rows that occur once in training and come back unchanged.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+Rows = NDArray[np.intp]
+
+EQUAL = 2e-3  # of the spread of training: files round their numbers
+RUN = 16  # rows that are recognised together by their values
+FEWEST_RUNS = 48  # in a row: fewer may be chance where values are coarse
+BREAK = 256  # rows that do not agree end a span
+AGREEING = 0.5  # of rows at the same times: the others were corrected since
+
+
+class Span(NamedTuple):
+    """Scored rows [start, stop) that are rows of training, the first of them row `training`."""
+
+    start: int
+    stop: int
+    training: int
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingOverlap:
+    """The spans of the scored rows that are training rows; none for rows all new."""
+
+    spans: tuple[Span, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.spans)
+
+    def touching(self, starts: Rows, length: int) -> Iterator[tuple[Rows, Rows]]:
+        """For each span: which of the subsequences touch it, and the training row each begins at.
+
+        A subsequence that reaches beyond the span begins where it would if training went on.
+        """
+        for span in self.spans:
+            index = np.flatnonzero((starts < span.stop) & (starts + length > span.start))
+            yield index, starts[index] - span.start + span.training
+
+    def row(self, training: int) -> int | None:
+        """The first scored row that is the given row of training; None if there is none."""
+        for start, stop, first in self.spans:
+            if first <= training < first + stop - start:
+                return start + training - first
+        return None
+
+
+def training_rows(start: int, rows: int) -> TrainingOverlap:
+    """So many rows of the training part itself, from `start` on."""
+    return TrainingOverlap((Span(0, rows, start),))
+
+
+def overlap_at(
+    training: FloatArray, values: FloatArray, offset: int, first: int = 0
+) -> TrainingOverlap:
+    """The overlap if row 0 of `values` is row `offset` of training, where values agree.
+
+    `training` (time, channel) are the rows of the training part from `first` on.
+    """
+    start, stop = max(0, first - offset), min(len(values), first + len(training) - offset)
+    if start >= stop:
+        return TrainingOverlap()
+    then = training[start + offset - first : stop + offset - first]
+    here = values[start:stop]
+    known = np.isfinite(then) & np.isfinite(here)
+    agree = np.abs(then - here) <= EQUAL
+    if not known.any() or agree[known].mean() < AGREEING:
+        return TrainingOverlap()
+    return TrainingOverlap((Span(start, stop, start + offset),))
+
+
+def overlap_by_values(training: FloatArray, values: FloatArray, first: int = 0) -> TrainingOverlap:
+    """The overlap by the values alone (time, channel); runs that repeat in training tell nothing.
+
+    >>> rows = np.random.default_rng(0).standard_normal((300, 1))
+    >>> overlap_by_values(rows, np.concatenate([rows[50:150] + 9, rows[100:260]])).spans
+    (Span(start=100, stop=260, training=100),)
+    """
+    if min(len(training), len(values)) < RUN + FEWEST_RUNS:
+        return TrainingOverlap()
+    there, there_known = _run_keys(training)
+    here, here_known = _run_keys(values)
+    keys, index, count = np.unique(there, return_index=True, return_counts=True)
+    once = (count == 1) & there_known[index]
+    keys, index = keys[once], index[once]
+    if len(keys) == 0:
+        return TrainingOverlap()
+    nearest = np.minimum(np.searchsorted(keys, here), len(keys) - 1)
+    rows = np.flatnonzero((keys[nearest] == here) & here_known)
+    offsets = index[nearest[rows]] - rows
+    spans = []
+    for offset in np.unique(offsets):
+        of_offset = rows[offsets == offset]
+        breaks = np.flatnonzero(np.diff(of_offset) > BREAK) + 1
+        for run in np.split(of_offset, breaks):
+            if len(run) >= FEWEST_RUNS:
+                start, stop = int(run[0]), int(run[-1]) + RUN
+                spans.append(Span(start, stop, start + int(offset) + first))
+    return TrainingOverlap(tuple(sorted(spans)))
+
+
+def _run_keys(values: FloatArray) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
+    """A key for each run of rows, equal for equal values, and whether the run varies."""
+    rounded = np.where(np.isfinite(values), np.rint(values / EQUAL), -(2**40)).astype(np.int64)
+    multipliers = np.random.default_rng(0).integers(
+        1, 2**63, values.shape[1], dtype=np.uint64
+    )  # any odd numbers do, always the same
+    with np.errstate(over="ignore"):
+        row = (rounded.astype(np.uint64) * (multipliers | np.uint64(1))).sum(axis=1)
+        count = len(row) - RUN + 1
+        key = np.zeros(count, dtype=np.uint64)
+        for k in range(RUN):
+            key = key * np.uint64(0x9E3779B97F4A7C15) + row[k : k + count]
+    varies = np.concatenate([[0], np.cumsum(np.diff(row) != 0)])
+    return key, varies[RUN - 1 :] - varies[:count] > 0
