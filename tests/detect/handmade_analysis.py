@@ -55,7 +55,11 @@ def analysed(
     score = 1 - np.exp(-np.where(known, evidence, 0.0).max(axis=1))
     score = np.where(known.any(axis=1), score, np.nan)
     calibration = calibrate(np.random.default_rng(0).beta(1, 20, 2000))
-    fitted = Fitted(channels, scaler, calibration, "max", causal, None)
-    rest, scores = series[first:], Scores(score[first:], evidence[first:])
-    rows = np.arange(len(rest))
+    start = None if series.time is None else series.time[0]
+    step = series.sampling.step
+    fitted = Fitted(channels, scaler, calibration, "max", causal, step, start)
+    rest, rows = series[first:], np.arange(len(series) - first)
+    usual = tuple(each.memory.usual if each.memory else {} for each in channels)
+    overlap = fitted.find_overlap(rest, scaled[first:])
+    scores = Scores(score[first:], evidence[first:], overlap, usual)
     return Analysis(rest, rest, rows, fitted, scores, 0.9, rules or EventRules())

@@ -69,11 +69,11 @@ def test_events_carry_the_times_of_their_first_and_last_row() -> None:
     assert (event.start_time, event.end_time) == (time[1], time[2])
 
 
-def test_events_carry_the_p_value_of_their_peak() -> None:
+def test_events_tell_how_often_normal_data_have_one_as_strong() -> None:
     calibration = calibrate(np.random.default_rng(0).beta(1, 9, 2000))
     scores = np.array([0.1, 0.6, 0.7, 0.1])
     (event,) = find_events(scores, 0.5, calibration=calibration)
-    assert event.p_value == pytest.approx(float(calibration.p_values(0.7)))
+    assert event.p_value == pytest.approx(float(calibration.event_p_values(0.7)))
     assert event.p_value is not None
     assert 0 < event.p_value < 0.01
 

@@ -1,12 +1,17 @@
 """An event names the stretch of training that comes nearest to it."""
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
 from handmade_analysis import TRAIN, analysed, daily
 
-from caps.detect.match import nearest_match
-from caps.detect.memory import Memory, Within
+from caps.detect.events import Event
+from caps.detect.match import Match, nearest_match
+from caps.detect.memory import Memory
+from caps.detect.overlap import training_rows
 
 EVENT = slice(1400, 1440)
 
@@ -15,6 +20,11 @@ def memory_of(values: np.ndarray) -> Memory:
     memory = Memory.fit(values)
     assert memory is not None
     return memory
+
+
+def match_at(memory: Memory, values: np.ndarray, peak: int, **options: Any) -> Match | None:
+    usual = memory.usual_causal if options.get("causal") else memory.usual
+    return nearest_match(memory, values, Event(peak, peak + 1, peak, 0.9), usual, **options)
 
 
 def flat(rows: int = 2000) -> np.ndarray:
@@ -27,11 +37,11 @@ def test_the_nearest_stretch_is_found_where_it_lies_in_training() -> None:
     rng = np.random.default_rng(0)
     training = rng.standard_normal(1200).cumsum() / 5
     values = np.concatenate([np.zeros(100), training[500:516] + 0.001, np.zeros(100)])
-    match = nearest_match(memory_of(training), values, peak=108)
+    match = match_at(memory_of(training), values, peak=108)
     assert match is not None
     compared = {16: 500, 64: None, 256: None}[len(match.values)]
     assert compared is None or match.start == compared
-    exact = nearest_match(memory_of(training), training[300:900], peak=300)
+    exact = match_at(memory_of(training), training[300:900], peak=300)
     assert exact is not None
     assert exact.start == 300 + exact.place
     assert exact.distance < 1e-3
@@ -39,7 +49,8 @@ def test_the_nearest_stretch_is_found_where_it_lies_in_training() -> None:
 
 def test_no_stretch_of_training_is_its_own_match() -> None:
     training = daily(TRAIN)
-    match = nearest_match(memory_of(training), training, peak=600, within=Within(0))
+    own = training_rows(0, TRAIN)
+    match = match_at(memory_of(training), training, peak=600, overlap=own)
     assert match is not None
     assert abs(match.start - match.place) >= len(match.values)
 
@@ -48,7 +59,7 @@ def test_no_stretch_of_training_is_its_own_match() -> None:
 def test_the_past_is_laid_over_the_event_as_its_form_allows(change: object) -> None:
     training = daily(TRAIN)
     values = change(daily(400, seed=1))  # type: ignore[operator]
-    match = nearest_match(memory_of(training), values, peak=200)
+    match = match_at(memory_of(training), values, peak=200)
     assert match is not None
     here = values[match.place : match.place + len(match.values)]
     assert abs(match.values.mean() - here.mean()) < 3.2
@@ -57,12 +68,12 @@ def test_the_past_is_laid_over_the_event_as_its_form_allows(change: object) -> N
 def test_where_too_little_was_observed_there_is_no_match() -> None:
     values = daily(400)
     values[100:300] = np.nan
-    assert nearest_match(memory_of(daily(TRAIN)), values[100:300], peak=100) is None
-    assert nearest_match(memory_of(daily(TRAIN)), values[:10], peak=5) is None
+    assert match_at(memory_of(daily(TRAIN)), values[100:300], peak=100) is None
+    assert match_at(memory_of(daily(TRAIN)), values[:10], peak=5) is None
 
 
 def test_causal_events_are_compared_over_short_stretches_only() -> None:
-    match = nearest_match(memory_of(daily(TRAIN)), flat(), peak=1420, causal=True)
+    match = match_at(memory_of(daily(TRAIN)), flat(), peak=1420, causal=True)
     assert match is not None
     assert len(match.values) <= 64
 
@@ -84,10 +95,44 @@ def test_an_explanation_says_where_the_past_is_nearest() -> None:
     assert 2 < np.nanmin(nearest.values) < np.nanmax(nearest.values) < 8  # units of the data
     local = frame.index[nearest.start].strftime("%Y-%m-%d %H:%M")
     assert f"from {local} Europe/Berlin on" in told.reason
-    assert "No stretch of the past looks like this" in told.reason
+    assert "No stretch of training looks like this" in told.reason
 
 
-def test_without_the_training_part_the_match_has_rows_but_no_times() -> None:
+def test_an_event_inside_training_matches_neither_itself_nor_the_rest_of_itself() -> None:
+    """Two rows of one long event are alike: neither is a past of the other."""
+    training = daily(TRAIN)
+    event = Event(300, 600, 320, 0.9)
+    training[event.start : event.end] = 9 + 0.1 * daily(300)
+    memory = memory_of(training)
+    match = nearest_match(memory, training, event, memory.usual, training_rows(0, TRAIN))
+    assert match is not None
+    assert match.start >= event.end or match.start + len(match.values) <= event.start
+
+
+def test_times_as_far_is_told_by_the_yardstick_of_the_score() -> None:
+    """Where all of the scored rows became farther, that is what is usual to the score."""
+    memory, values = memory_of(daily(TRAIN)), flat()
+    event = Event(EVENT.start, EVENT.stop, 1420, 0.9)
+    strict = nearest_match(memory, values, event, memory.usual)
+    moved = {
+        part: replace(usual, mean=usual.mean + np.log(2)) for part, usual in memory.usual.items()
+    }
+    adapted = nearest_match(memory, values, event, moved)
+    assert strict is not None
+    assert adapted is not None
+    assert strict.times == pytest.approx(2 * adapted.times)
+
+
+def test_without_the_training_part_times_of_the_match_are_those_of_training() -> None:
+    frame = pd.DataFrame({"load": flat()})
+    frame.index = pd.date_range("2024-05-01", periods=2000, freq="10min")
+    part = analysed(frame, {"load": EVENT}, memory=True, first=1200).explain(1).nearest
+    assert part is not None
+    assert part.start_time == frame.index[part.start].to_datetime64()
+    assert part.end_time == frame.index[part.end - 1].to_datetime64()
+
+
+def test_without_times_the_match_is_told_by_its_row() -> None:
     whole = analysed(flat(), {"value": EVENT}, memory=True)
     part = analysed(flat(), {"value": EVENT}, memory=True, first=1200)
     before, after = whole.explain(1).nearest, part.explain(1).nearest
@@ -102,7 +147,7 @@ def test_without_the_training_part_the_match_has_rows_but_no_times() -> None:
 def test_a_model_without_memory_says_nothing_of_the_past() -> None:
     (told,) = analysed(flat(), {"value": EVENT}).explanations()
     assert told.nearest is None
-    assert "past" not in told.reason
+    assert "training" not in told.reason
 
 
 def test_the_plot_draws_the_nearest_stretch_beside_its_event() -> None:

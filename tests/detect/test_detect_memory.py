@@ -10,7 +10,6 @@ from caps.detect.memory import (
     Memory,
     Part,
     Usual,
-    Within,
     joined,
     put_together,
     soft_maximum,
@@ -25,6 +24,7 @@ from caps.detect.nearest import (
     summed_up,
     summed_up_alone,
 )
+from caps.detect.overlap import TrainingOverlap, training_rows
 from caps.errors import ArtifactError
 
 TRAINING = 1500
@@ -119,21 +119,14 @@ def test_what_training_never_did_stands_out(remembered: Memory, change: object) 
 def test_training_is_compared_with_the_rest_of_itself(remembered: Memory) -> None:
     new = beats(TRAINING, seed=2)
     whole = np.concatenate([beats(TRAINING), new])
-    assert remembered.recognise(whole) == Within(0)
-    assert remembered.recognise(new) is None
-    learned = remembered.evidence(whole, Within(0))[:TRAINING]
+    overlap = remembered.find_overlap(whole)
+    assert overlap == training_rows(0, TRAINING)
+    assert remembered.find_overlap(new) == TrainingOverlap()
+    learned = remembered.evidence(whole, overlap)[:TRAINING]
     naive = remembered.evidence(whole)[:TRAINING]
     unseen = remembered.evidence(new)
     assert abs(np.median(learned) - np.median(unseen)) < 0.5
     assert np.median(naive) < np.median(learned) - 1  # self-matches would look all too usual
-
-
-def test_blind_rows_are_not_known(remembered: Memory) -> None:
-    whole = beats(TRAINING)
-    block = whole[300:420]
-    by_itself = remembered.evidence(block, Within(300))
-    blind = remembered.evidence(block, Within(300, blind=slice(0, 600)))
-    assert blind.mean() > by_itself.mean()
 
 
 def test_causal_evidence_equals_feeding_rows_one_at_a_time(remembered: Memory) -> None:
@@ -146,7 +139,9 @@ def test_causal_evidence_equals_feeding_rows_one_at_a_time(remembered: Memory) -
 
 
 def test_causal_evidence_of_training_is_not_about_itself(remembered: Memory) -> None:
-    learned = remembered.causal_evidence(beats(TRAINING), last=500, within=Within(0))
+    learned = remembered.causal_evidence(
+        beats(TRAINING), last=500, overlap=training_rows(0, TRAINING)
+    )
     unseen = remembered.causal_evidence(beats(TRAINING, seed=2), last=500)
     naive = remembered.causal_evidence(beats(TRAINING), last=500)
     assert abs(np.median(learned) - np.median(unseen)) < 0.5
@@ -191,6 +186,14 @@ def test_usual_is_never_narrowed_by_what_is_scored() -> None:
     assert wide.spread == pytest.approx(2.5 / 0.6745 / 1.5)
 
 
+def test_rows_closer_than_usual_do_not_widen_what_is_usual() -> None:
+    """Rows that were compared with themselves unnoticed must not hide the others."""
+    usual = Usual(-1.5, 0.5)
+    noise = np.random.default_rng(0).normal(-1.5, 0.5, 1000)
+    themselves = np.full(900, -5.8)
+    assert usual.widened(np.concatenate([themselves, noise])) == usual
+
+
 def test_a_part_too_short_or_hardly_observed_leaves_no_memory() -> None:
     assert Memory.fit(beats(40)) is None
     assert Memory.fit(np.full(500, np.nan)) is None
@@ -204,8 +207,9 @@ def test_only_the_last_rows_of_a_long_training_part_are_kept(
     memory = Memory.fit(values)
     assert memory is not None
     assert (memory.first, len(memory.rows)) == (TRAINING - 500, 500)
-    assert memory.recognise(np.concatenate([values, values])) == Within(0)
-    assert np.isfinite(memory.evidence(values, Within(0))).all()
+    (span,) = memory.find_overlap(values).spans
+    assert span == (TRAINING - 500, TRAINING, TRAINING - 500)
+    assert np.isfinite(memory.evidence(values, training_rows(0, TRAINING))).all()
 
 
 def test_a_memory_survives_its_file(remembered: Memory) -> None:

@@ -160,4 +160,4 @@ def test_the_legend_names_the_nearest_stretch_only_where_it_is_drawn() -> None:
     ones = np.ones((2, 1))
     for past in (None, ones):
         page = render_report(small(events=(event(panel=Panel(8, ("flow",), ones, ones, past)),)))
-        assert ("nearest stretch of the past" in page) == (past is not None)
+        assert ("nearest stretch of training" in page) == (past is not None)

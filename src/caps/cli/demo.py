@@ -21,6 +21,7 @@ from caps.cli.results import (
     report_of,
     write_table,
 )
+from caps.detect.evidence import carrying
 from caps.metrics import Evaluation, Floors, evaluate, floors
 from caps.series import Series, read
 from caps.simulate.telemetry import STEPS_PER_DAY, Incident, Telemetry, month_of_telemetry
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 ALARMS = "3/month"  # what a person on call would put up with
 TELEMETRY, SCORES, EVENTS = "telemetry.csv", "scores.csv", "events.csv"
 REPORT, PICTURE = "report.html", "overview.png"
-NOTABLE = 0.2  # share of an event's evidence from which on a metric is part of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Outcome:
         time, found = _times(self.series), []
         for each in self.run.explained:
             start, end = time[each.event.start], time[each.event.end - 1]
-            told = any(each.contributions[metric] >= NOTABLE for metric in incident.metrics)
+            told = set(incident.metrics) & set(carrying(each.contributions))
             if start < incident.end and end >= incident.start and told:
                 found.append(each.number)
         return found

@@ -217,7 +217,8 @@ def print_events(explained: "list[Explanation]", series: "Series") -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from caps.detect.analysis import NOTABLE
+    from caps.detect.evidence import carrying
+    from caps.report.sentences import rarity
 
     console = Console(highlight=False)
     if not explained:
@@ -225,25 +226,25 @@ def print_events(explained: "list[Explanation]", series: "Series") -> None:
         return
     count = len(explained)
     shown = sorted(explained, key=lambda each: each.event.p_value or 0.0)[:MOST_LISTED]
-    table = Table("event", "start", "end", "score", "p-value", "kind", "channels", "size")
+    table = Table("event", "start", "end", "score", "if normal", "kind", "channels", "size")
     for each in sorted(shown, key=lambda each: each.number):
         event = each.event
-        notable = [name for name, share in each.contributions.items() if share >= NOTABLE]
         table.add_row(
             str(each.number),
             _when(series, event.start),
             _when(series, event.end - 1),
             f"{event.score:.3f}",
-            f"{event.p_value:.0e}",
+            rarity(event.p_value),
             each.kind or "",
-            ", ".join(notable),
+            ", ".join(carrying(each.contributions)),
             "" if event.size is None else f"{event.size:.1f} {event.direction}",
         )
     console.print(f"{count} event{'s' if count > 1 else ''}", style="bold")
     console.print(table)
     clock = "times in UTC; " if series.time is not None and series.timezone else ""
     console.print(
-        f"{clock}size: mean distance to what was expected, in spreads of the surroundings",
+        f"{clock}if normal: how often normal data have an event as strong; "
+        "size: mean distance to what was expected, in spreads of the surroundings",
         style="dim",
     )
     if count > len(shown):

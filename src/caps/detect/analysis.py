@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from caps.detect.counterpart import MARGIN, Counterpart, counterpart_of, deviation
 from caps.detect.events import Direction, Event, EventRules, find_events
+from caps.detect.evidence import NOTABLE, carrying
 from caps.detect.extent import deviating, excess
 from caps.detect.fitted import Fitted, Scores
 from caps.detect.match import Nearest, nearest_match
@@ -26,7 +27,6 @@ LEAST_KIND_ACCURACY = 0.75
 # 81 % of the kinds named are true, and half to two thirds of the events get one.
 CERTAIN = 0.7
 MOST_VIEWS = 3  # channels shown of an event
-NOTABLE = 0.2  # share of the evidence from which on a channel is named
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -305,10 +305,8 @@ def effect(away: FloatArray) -> tuple[Direction | None, float | None]:
 
 def _reason(event: Event, contributions: dict[str, float], kind: str | None) -> str:
     """One sentence a person on call can use."""
-    lead, *others = contributions
     what = f"A {kind} anomaly" if kind else "An anomaly"
-    also = [name for name in others if contributions[name] >= NOTABLE]
-    where = f" in {' and '.join([lead, *also])}" if others else ""
+    where = f" in {' and '.join(carrying(contributions))}" if len(contributions) > 1 else ""
     if event.size is None or event.direction is None:
         return f"{what}{where}."
     way = {"up": "above", "down": "below", "both": "away from"}[event.direction]

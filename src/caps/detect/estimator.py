@@ -268,8 +268,10 @@ class CAPS(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
 
     @property
     def notes_(self) -> list[str]:
-        """Remarks on the fit, empty when there is nothing to say."""
-        return list(self._model().facts.get("notes", ()))
+        """Remarks on the fit and the budget, empty when there is nothing to say."""
+        fitted = self._model()
+        about_budget = fitted.budget_note(self.alarms)
+        return [*fitted.facts.get("notes", ()), *([about_budget] if about_budget else [])]
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write the fitted model as a folder of safetensors and JSON."""

@@ -57,7 +57,7 @@ class Event:
     end: int
     peak: int  # row of the highest score
     score: float  # at the peak
-    p_value: float | None = None  # of the peak: how often a normal row scores as high
+    p_value: float | None = None  # how often, a row, normal data have an event as strong
     direction: Direction | None = None
     size: float | None = None  # mean distance to the counterpart, in local spreads
     start_time: np.datetime64 | None = None
@@ -102,7 +102,7 @@ def find_events(
                 end,
                 peak,
                 score,
-                None if calibration is None else float(calibration.p_values(score)),
+                None if calibration is None else float(calibration.event_p_values(score)),
                 direction,
                 size,
                 None if time is None else time[start],

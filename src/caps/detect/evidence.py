@@ -1,5 +1,6 @@
 """Evidence of several channels about the same rows, made comparable by their p-values."""
 
+from collections.abc import Mapping
 from typing import Literal
 
 import numpy as np
@@ -16,6 +17,7 @@ AGGREGATES: tuple[Aggregate, ...] = ("max", "top5")
 TOP = 5  # channels whose mean counts in "top5"
 SMALLEST = 1e-12  # p-values below are a matter of belief in the tail
 LEAST = 1e-3  # evidence: scores stay above zero, as their logits are calibrated
+NOTABLE = 0.2  # share of the evidence from which on a channel is named
 HALVINGS = float(np.log10(2))  # a p-value ten times smaller halves what is missing to a score of 1
 
 
@@ -84,3 +86,14 @@ def shares(evidence: FloatArray) -> FloatArray:
     beyond = np.where(beyond.sum(axis=-1, keepdims=True) > 0, beyond, known.astype(np.float64))
     total = beyond.sum(axis=-1, keepdims=True)
     return np.asarray(beyond / np.where(total > 0, total, 1.0))
+
+
+def carrying(contributions: Mapping[str, float]) -> list[str]:
+    """The channels that carry an event, the largest share first: the leading one, and notable ones.
+
+    >>> carrying({"cpu": 0.1, "disk": 0.6, "load": 0.3}), carrying({"cpu": 0.1, "disk": 0.0})
+    (['disk', 'load'], ['cpu'])
+    """
+    ranked = sorted(contributions, key=lambda name: -contributions[name])
+    notable = [name for name in ranked if contributions[name] >= NOTABLE]
+    return notable or [name for name in ranked[:1] if contributions[name] > 0]

@@ -13,7 +13,7 @@ from caps.detect.level import LevelRange
 from caps.detect.logistic import expit
 from caps.detect.memory import LARGEST, NEW, Memory, Part, Usual, joined
 from caps.detect.overlap import TrainingOverlap, overlap_at, overlap_by_values
-from caps.detect.threshold import Calibration
+from caps.detect.threshold import Calibration, alarm_rate
 from caps.detect.windowed import RowDetector
 from caps.errors import InputError
 from caps.series import Scaler, Series
@@ -25,6 +25,7 @@ FloatArray = NDArray[np.float64]
 State = Literal["learned", "constant", "switch", "unknown"]
 
 LOWEST = float(score_of(np.array(1.0)))  # of a threshold: normal rows have an evidence of 1
+USED_UP = 0.9  # of a budget: less is a budget that no threshold reaches
 RESOLUTION = 1e-12  # of a constant's size: smaller differences are rounding
 SAME = 1e-3  # of the way between the values of a switch
 
@@ -88,6 +89,23 @@ class Fitted:
     def threshold(self, budget: str | float) -> float:
         """The lowest score whose alarms stay within the budget, and above the average row's."""
         return max(LOWEST, self.calibration.threshold(budget, self.step))
+
+    def budget_note(self, budget: str | float) -> str | None:
+        """What is to be said of a budget that training cannot tell from others; None if nothing."""
+        rate, threshold = alarm_rate(budget, self.step), self.threshold(budget)
+        most = float(self.calibration.event_p_values(threshold))
+        if most < USED_UP * rate:
+            return (
+                f"the budget {budget} cannot be used up: normal data raise at most "
+                f"{most * 1000:.2g} alarms in 1000 rows, every budget beyond has one threshold"
+            )
+        rows = self.calibration.rows
+        if rate * rows < 1:
+            return (
+                f"the budget {budget} allows less than one alarm in the {rows:,} rows that the "
+                "threshold rests on: it is extrapolated, give a longer training part to be sure"
+            )
+        return None
 
     def scaled(self, series: Series) -> FloatArray:
         """The values in the units of training (time, channel), not-a-number where unobserved."""

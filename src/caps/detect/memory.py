@@ -51,6 +51,7 @@ FLOOR = 0.003  # of the spread of training: closer stretches are the same
 SHARPNESS_OF_PARTS, SHARPNESS_OF_LENGTHS = 1.0, 0.4
 LEAST_SPREAD = 1e-3
 SLACK_MEAN, SLACK_SPREAD = 0.5, 1.5  # spreads, times: what drift has to exceed to be allowed for
+ITSELF = 4.0  # spreads below the mean: closer than two stretches of training ever are
 CAUSAL_CHUNK = 2048
 LARGEST = 100.0  # scaled values beyond are cut: ten spreads or a hundred are not the same here
 DETECTOR_WEIGHT = 0.02  # of the detector beside the memory: heard where the memory is quiet
@@ -103,7 +104,8 @@ class Usual:
         The upper quartile sets the spread: anomalies are rarely a quarter of a series. What differs
         from training by no more than chance might changes nothing.
         """
-        values = values[np.isfinite(values)]
+        # So close to training are only rows of it that went unrecognised.
+        values = values[values >= self.mean - ITSELF * self.spread]
         if len(values) == 0:
             return self
         median, upper = np.quantile(values, [0.5, 0.75])

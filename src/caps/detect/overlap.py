@@ -47,13 +47,6 @@ class TrainingOverlap:
             index = np.flatnonzero((starts < span.stop) & (starts + length > span.start))
             yield index, starts[index] - span.start + span.training
 
-    def row(self, training: int) -> int | None:
-        """The first scored row that is the given row of training; None if there is none."""
-        for start, stop, first in self.spans:
-            if first <= training < first + stop - start:
-                return start + training - first
-        return None
-
 
 def training_rows(start: int, rows: int) -> TrainingOverlap:
     """So many rows of the training part itself, from `start` on."""

@@ -90,6 +90,7 @@ class Calibration:
     levels: FloatArray  # ascending logits, the last one is `tail`
     row_rate: FloatArray  # share of rows at or above each level
     event_rate: FloatArray  # events per row with the threshold at this level or the worst above it
+    count_rate: FloatArray  # events per row with the threshold at just this level: low ones merge
     scale: float  # of the generalised Pareto tail above the last level
     shape: float
 
@@ -101,6 +102,10 @@ class Calibration:
     def p_values(self, scores: ArrayLike) -> FloatArray:
         """How often a normal row scores at least as high; not-a-number stays."""
         return np.where(np.isnan(scores), np.nan, self._rate(scores, self.row_rate))
+
+    def event_p_values(self, scores: ArrayLike) -> FloatArray:
+        """How often, a row, normal data have an event that peaks at least as high."""
+        return np.where(np.isnan(scores), np.nan, self._rate(scores, self.event_rate))
 
     def threshold(self, budget: str | float, step: np.timedelta64 | None = None) -> float:
         """The score to exceed for an alarm, so that normal data stay within the budget."""
@@ -114,7 +119,7 @@ class Calibration:
 
     def expected_alarms(self, threshold: float, rows: int) -> float:
         """Alarms to expect in so many normal rows."""
-        return float(rows * self._rate(threshold, self.event_rate))
+        return float(rows * self._rate(threshold, self.count_rate))
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON values; `from_dict` gives the same calibration back."""
@@ -124,6 +129,7 @@ class Calibration:
             "levels": self.levels.tolist(),
             "row_rate": self.row_rate.tolist(),
             "event_rate": self.event_rate.tolist(),
+            "count_rate": self.count_rate.tolist(),
             "scale": self.scale,
             "shape": self.shape,
         }
@@ -144,6 +150,7 @@ class Calibration:
                 levels=np.array(facts["levels"], dtype=np.float64),
                 row_rate=np.array(facts["row_rate"], dtype=np.float64),
                 event_rate=np.array(facts["event_rate"], dtype=np.float64),
+                count_rate=np.array(facts["count_rate"], dtype=np.float64),
                 scale=float(facts["scale"]),
                 shape=float(facts["shape"]),
             )
@@ -161,6 +168,8 @@ class Calibration:
             and all(rate.shape == self.levels.shape for rate in rates)
             and bool((np.diff(self.levels) >= 0).all())
             and all(bool((rate > 0).all() and (np.diff(rate) <= 0).all()) for rate in rates)
+            and self.count_rate.shape == self.levels.shape
+            and bool(((self.count_rate > 0) & (self.count_rate <= self.event_rate)).all())
             and self.scale > 0
         )
         if not sound:
@@ -217,6 +226,7 @@ def calibrate(
         levels=grid[: last + 1],
         row_rate=(len(seen) - rows) / len(seen),
         event_rate=np.maximum(worst[: last + 1], 1) / len(seen),
+        count_rate=np.maximum(counts[: last + 1], 1) / len(seen),
         scale=scale,
         shape=shape,
     )

@@ -16,7 +16,7 @@ import numpy as np
 from caps.errors import ArtifactError
 
 DESCRIPTION = "caps"  # key in the metadata
-KIND, VERSION = "caps.onnx", 2
+KIND, VERSION = "caps.onnx", 3
 WINDOWS, CHANNEL, LOGITS = "windows", "channel", "logits"  # inputs and output of the graph
 
 _KEY = b"caps.sha256"

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from caps.detect.evidence import carrying
 from caps.report.content import EventCard, Report
 from caps.report.timeline import Timeline
 
@@ -53,18 +54,16 @@ def _highest(report: Report, timeline: Timeline, first: int) -> str:
 
 
 def rarity(p_value: float | None) -> str:
-    """How often a normal row scores as high.
+    """How often normal data have an event as strong.
 
     >>> rarity(0.00031), rarity(0.24), rarity(0.0), rarity(None)
-    ('1 in 3,200 rows', '24 % of rows', 'under 1 in a million rows', 'unknown')
+    ('once in 3,200 rows', 'once in 4 rows', 'less than once in a million rows', 'unknown')
     """
     if p_value is None or np.isnan(p_value):
         return "unknown"
     if p_value < 1e-6:
-        return "under 1 in a million rows"
-    if p_value >= 0.1:
-        return f"{100 * p_value:.0f} % of rows"
-    return f"1 in {int(float(f'{1 / p_value:.2g}')):,} rows"
+        return "less than once in a million rows"
+    return f"once in {int(float(f'{1 / p_value:.2g}')):,} rows"
 
 
 def effect(event: EventCard) -> str:
@@ -96,9 +95,8 @@ def alarms(expected: float) -> str:
 
 
 def carriers(event: EventCard, most: int = 3) -> str:
-    """The channels that carry an event: those with at least a third of the largest share."""
-    channels = event.channels
-    return listed([name for name, share in channels if 3 * share >= channels[0][1]], most)
+    """The channels that carry an event, as every other output names them."""
+    return listed(carrying(event.contributions), most)
 
 
 def listed(names: Sequence[str], most: int = 8) -> str:
