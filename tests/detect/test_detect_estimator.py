@@ -2,12 +2,14 @@
 
 import subprocess
 import sys
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+import torch
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
@@ -89,6 +91,48 @@ def test_the_same_seed_gives_the_same_scores(weights: Pretrained, model: CAPS) -
     assert np.array_equal(
         again.decision_function(broken_wave()), model.decision_function(broken_wave())
     )
+
+
+def test_the_order_of_the_columns_changes_nothing(
+    weights: Pretrained, pair: CAPS, table: pd.DataFrame
+) -> None:
+    turned = table[["heat", "time", "load"]]
+    other = estimator(weights, train="2024-05-08", alarms="1/day").fit(turned)
+    np.testing.assert_array_equal(other.decision_function(turned), pair.decision_function(table))
+
+
+def test_another_number_of_threads_hardly_moves_scores(weights: Pretrained, model: CAPS) -> None:
+    threads = torch.get_num_threads()
+    try:
+        torch.set_num_threads(3 - min(threads, 2))
+        other = estimator(weights).fit(broken_wave())
+    finally:
+        torch.set_num_threads(threads)
+    moved = other.decision_function(broken_wave()) - model.decision_function(broken_wave())
+    assert np.abs(moved).max() < 0.01
+
+
+def test_no_event_of_a_budget_is_more_usual_than_the_budget(model: CAPS) -> None:
+    for alarms in ("1/100", "1/1000", "1/10000"):
+        found = clone_of(model).set_alarms(alarms).analyze(broken_wave()).events
+        assert found
+        assert all(event.p_value <= float(Fraction(alarms)) * 1.001 for event in found)
+
+
+def test_budgets_that_training_cannot_resolve_are_said(model: CAPS) -> None:
+    notes = {}
+    for alarms in ("1/2", "1/500", "1/1000000"):
+        notes[alarms] = clone_of(model).set_alarms(alarms).notes_
+    assert any("cannot be used up" in note for note in notes["1/2"])
+    assert not any("budget" in note for note in notes["1/500"])
+    assert any("extrapolated" in note for note in notes["1/1000000"])
+
+
+def clone_of(model: CAPS) -> CAPS:
+    """The same fitted model under parameters of its own."""
+    copy = clone(model)
+    copy.fitted_ = model.fitted_
+    return copy
 
 
 def test_the_constructor_only_stores(weights: Pretrained) -> None:

@@ -130,6 +130,9 @@ class _Work:
     ) -> None:
         self.series, self.train = series, train
         self.pretrained, self.settings = pretrained, settings
+        # By name, so that the order of the columns changes nothing.
+        self.ranks = [sorted(train.channels).index(name) for name in train.channels]
+        self.seeds = [settings.seed + rank for rank in self.ranks]
         self.known, self.progress = known, progress
         clean = train.values.copy()
         for start, end in known:
@@ -174,17 +177,17 @@ class _Work:
             references,
             modes=self.modes,
             construction=settings.construction,
-            seed=settings.seed + place,
+            seed=self.seeds[place],
             cache=settings.cache,
             progress=lambda done, total: report("making counterparts", RECOVERING * done / total),
         )
         if settings.perturbed:
-            pairs = pairs.joined(perturbed_pairs(references, len(pairs), settings.seed + place))
+            pairs = pairs.joined(perturbed_pairs(references, len(pairs), self.seeds[place]))
         steps = settings.detector.members
         detector = train_detector(
             pairs,
             settings.detector,
-            settings.seed + place,
+            self.seeds[place],
             progress=_Steps(lambda share: report("training", _trained(share)), steps),
         )
         channel = Channel(name, "learned", rows, detector, None, bank)
@@ -242,7 +245,9 @@ class _Work:
         found: list[References | None] = []
         steady, silent = [], []
         for place, name in enumerate(self.train.channels):
-            rng = np.random.default_rng(np.random.SeedSequence(settings.seed, spawn_key=(place,)))
+            rng = np.random.default_rng(
+                np.random.SeedSequence(settings.seed, spawn_key=(self.ranks[place],))
+            )
             values, references = self.scaled[:, place], None
             known = int(np.isfinite(values).sum()) >= FEWEST_ROWS
             if known and name in self.constant:
