@@ -6,7 +6,15 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from caps.detect.evidence import Aggregate, combine, evidence_of, score_of, shares, tail_evidence
+from caps.detect.evidence import (
+    Aggregate,
+    bounded,
+    combine,
+    evidence_of,
+    score_of,
+    shares,
+    tail_evidence,
+)
 from caps.detect.level import ROWS as LEVEL_ROWS
 from caps.detect.level import LevelRange
 from caps.detect.logistic import expit
@@ -138,7 +146,7 @@ class Fitted:
             return told + self._moved(channel.memory, scaled, last, within)
         told = tail_evidence(channel.calibration, raw)
         if channel.bound is not None:
-            return np.asarray(channel.bound * -np.expm1(-told / channel.bound))
+            return bounded(told, channel.bound)
         if channel.level is None:
             return told
         return np.maximum(told, channel.level.evidence(scaled)[first:])

@@ -19,7 +19,7 @@ from caps.detect.networks import Detector
 from caps.errors import ArtifactError, InputError
 
 KIND = "caps.model"
-VERSION = 5  # its calibration belongs to one way of scoring: no older one is read
+VERSION = 6  # its calibration belongs to one way of scoring: no older one is read
 WEIGHTS, BANK = "detector.", "bank"
 
 Arrays = Mapping[str, np.ndarray]
