@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import small_stage as small
+
 from patience import PATIENCE, wait_until
 
 PROGRAM = Path(small.__file__)

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 import small_stage as small
 import torch
-from patience import wait_until
 from small_stage import newest_step
 from torch import Tensor
 
 from caps.artifacts import read_folder
 from caps.errors import ArtifactError, InputError
 from caps.training import TrainingResult, train
+from patience import wait_until
 
 PROGRAM = Path(small.__file__)
 
