@@ -9,8 +9,9 @@ from hypothesis import settings
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-# Set before torch is imported: idle OpenMP threads of one worker must not spin against another's.
-os.environ.setdefault("OMP_NUM_THREADS", "1")
+# Set before torch is imported: idle OpenMP threads of one worker must not spin against another's,
+# and sums in another order end in other last bits.
+os.environ["OMP_NUM_THREADS"] = "1"
 
 # No test depends on how busy the machine is.
 settings.register_profile("caps", deadline=None)

@@ -22,11 +22,18 @@ def results(out: Path) -> tuple[list[dict[str, np.ndarray]], list[dict[str, obje
     return weights, [json.loads((out / f"rank-{rank}.json").read_text()) for rank in range(2)]
 
 
-@pytest.mark.slow
-def test_two_processes_train_one_stage(tmp_path: Path) -> None:
-    with start(tmp_path / "RANK", "--out", str(tmp_path / "out")) as process:
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A stage that two processes trained without a stop, each with a folder of its own."""
+    folder = tmp_path_factory.mktemp("whole")
+    with start(folder / "RANK", "--out", str(folder / "out")) as process:
         assert process.wait(PATIENCE) == 0
-    weights, reports = results(tmp_path / "out")
+    return folder
+
+
+@pytest.mark.slow
+def test_two_processes_train_one_stage(whole: Path) -> None:
+    weights, reports = results(whole / "out")
     for name, array in weights[0].items():
         assert array.tobytes() == weights[1][name].tobytes(), name
     assert [report["processes"] for report in reports] == [2, 2]
@@ -34,14 +41,12 @@ def test_two_processes_train_one_stage(tmp_path: Path) -> None:
     assert not set(reports[0]["seen"]) & set(reports[1]["seen"]), "both saw the same batch"
     losses = reports[0]["curves"]["loss"]
     assert np.mean(losses[-5:]) < 0.5 * np.mean(losses[:5])
-    assert (tmp_path / "rank-0" / "small").is_dir()
-    assert not (tmp_path / "rank-1").exists(), "only the first process writes"
+    assert (whole / "rank-0" / "small").is_dir()
+    assert not (whole / "rank-1").exists(), "only the first process writes"
 
 
 @pytest.mark.slow
-def test_two_processes_stop_together_and_resume_exactly(tmp_path: Path) -> None:
-    with start(tmp_path / "whole", "--out", str(tmp_path / "whole-out")) as process:
-        assert process.wait(PATIENCE) == 0
+def test_two_processes_stop_together_and_resume_exactly(whole: Path, tmp_path: Path) -> None:
     folder = tmp_path / "stopped"
     with start(folder, "--hold", "10") as process:
         wait_until(lambda: process.poll() is not None or small.newest_step(folder) >= 10, "step 10")
@@ -52,7 +57,7 @@ def test_two_processes_stop_together_and_resume_exactly(tmp_path: Path) -> None:
     assert 10 <= int(checkpoint.name[5:]) < small.SCHEDULE.steps
     with start(folder, "--resume", "--out", str(tmp_path / "resumed-out")) as process:
         assert process.wait(PATIENCE) == 0
-    expected, reports = results(tmp_path / "whole-out")
+    expected, reports = results(whole / "out")
     resumed, resumed_reports = results(tmp_path / "resumed-out")
     for rank in range(2):
         for name, array in expected[rank].items():
