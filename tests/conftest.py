@@ -4,12 +4,18 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-# Set before torch is imported: idle OpenMP threads of one worker must not spin against another's.
-os.environ.setdefault("OMP_NUM_THREADS", "1")
+# Set before torch is imported: idle OpenMP threads of one worker must not spin against another's,
+# and sums in another order end in other last bits.
+os.environ["OMP_NUM_THREADS"] = "1"
+
+# No test depends on how busy the machine is.
+settings.register_profile("caps", deadline=None)
+settings.load_profile("caps")
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 ARGUMENTS = (

@@ -1,18 +1,22 @@
-"""A method that takes its time, for runs that are stopped."""
+"""A method that waits once two results are there, for runs that are stopped."""
 
 import os
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from odd_methods import Level
 
+RESULTS = "CAPS_TEST_RESULTS"  # the folder that it looks at; it never waits without
+
 
 class Slow(Level):
-    """Waits before it scores."""
+    """Goes on only when it may."""
 
     def score(self, series: np.ndarray) -> np.ndarray:
-        time.sleep(float(os.environ.get("CAPS_TEST_PAUSE", "2")))
+        while RESULTS in os.environ and len(list(Path(os.environ[RESULTS]).rglob("*.json"))) >= 2:
+            time.sleep(0.1)
         return super().score(series)
 
 

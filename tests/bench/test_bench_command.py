@@ -9,8 +9,6 @@ import pytest
 from small_series import WriteSeries
 
 from caps.bench.cells import read_cells
-from caps.bench.methods import METHODS, make_method
-from caps.bench.settings import config_hash
 from caps.cli.main import main
 
 
@@ -68,12 +66,6 @@ def test_bad_input_ends_with_a_remedy(
     out = str(tmp_path / "out")
     assert call("run", "--data", str(data), "--out", out, *arguments) == 2
     assert remedy in capsys.readouterr().err
-
-
-def test_every_method_has_a_hash_that_tells_its_settings() -> None:
-    hashes = {name: config_hash(name, make_method) for name in METHODS}
-    assert len(set(hashes.values())) == len(METHODS)
-    assert hashes == {name: config_hash(name, make_method) for name in METHODS}
 
 
 def test_tables_need_no_torch() -> None:

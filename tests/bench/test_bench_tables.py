@@ -9,7 +9,9 @@ import pandas as pd
 import pytest
 
 from caps.bench.cells import Cell, done_record, failed_record, write_cell
+from caps.bench.methods import make_method
 from caps.bench.published import paper_deviations, paper_figures, paper_name
+from caps.bench.settings import config_hash
 from caps.bench.submission import export_scores
 from caps.bench.summary import METRICS, overall, summary_of
 from caps.bench.tables import build_tables, write_tables
@@ -221,3 +223,28 @@ def test_json_has_null_where_there_is_no_figure(
     found = json.loads(capsys.readouterr().out)
     (row,) = [each for each in found["vus_pr_univariate_test"]["rows"] if each["Method"] == "lof"]
     assert row["NAB"] is None
+
+
+def test_results_of_an_older_configuration_are_told(tmp_path: Path) -> None:
+    now = config_hash("lof", make_method)
+    write_done(tmp_path, "lof", "NAB", 1, 0.5, config="aaaaaaaa")
+    write_done(tmp_path, "random", "NAB", 1, 0.1, config=config_hash("random", make_method))
+    tables, _ = build_tables(tmp_path)
+    told = [note for note in tables[0].notes if "older configuration" in note]
+    assert len(told) == 1
+    assert "one: lof. caps bench run" in told[0]
+    write_done(tmp_path, "lof", "NAB", 1, 0.7, config=now)
+    rows = table_of(tmp_path, "vus_pr_univariate_test")
+    assert {"lof@aaaaaaaa", "lof"} <= set(rows)
+    assert float(rows["lof"]["NAB"]) == pytest.approx(70)
+
+
+def test_cells_of_the_small_detector_have_its_name(tmp_path: Path) -> None:
+    """What the first format stored as `caps-paper` was never the paper's configuration."""
+    out = tmp_path / "out"
+    cell = Cell("NAB", SERIES.format(1, "NAB", 1), "caps-paper", "aaa", 0)
+    write_cell(out, cell, {**done_record(cell, result(0.5)), "format": 1}, np.arange(300.0))
+    write_done(out, "caps-paper", "NAB", 1, 0.7, config="bbb")
+    assert {"caps-small", "caps-paper"} <= set(table_of(out, "vus_pr_univariate_test"))
+    facts = export_scores(out, tmp_path / "submission", methods=["caps-small"])
+    assert facts.methods == ["caps-small"]

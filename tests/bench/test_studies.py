@@ -7,8 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from caps.bench.caps_methods import SMALL
 from caps.bench.cells import read_cells
 from caps.bench.datasets import find_series, load_series
+from caps.bench.methods import make_method
 from caps.bench.rendering import Table
 from caps.bench.settings import config_hash
 from caps.bench.studies.catalogue import STUDIES, run_study
@@ -114,6 +116,33 @@ def test_variants_are_told_apart_by_their_settings_and_weights(quick: StudyRun) 
         quick.make("caps:nonsense", 0)
     with pytest.raises(InputError, match="holds no weights"):
         config_hash("caps:trained-nowhere", quick.make)
+
+
+def test_the_variants_and_the_small_method_of_the_bench_are_one_configuration(
+    quick: StudyRun,
+) -> None:
+    given = dict(detector=None, pretrained=None)
+    small = make_method("caps-small", 0).model.get_params() | given
+    for name in ("caps:alone", "caps:diagnosis"):
+        assert quick.make(name, 0).model.get_params() | given == small
+    assert make_method("caps-diagnosis", 0).model.get_params() | given == small
+    assert SMALL == {"memory": False, "level": False, "switches": True, "perturbed": False}
+
+
+def test_what_a_study_keeps_is_made_again_when_a_constant_changes(
+    quick: StudyRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[int] = []
+
+    def make() -> dict:
+        made.append(1)
+        return {"value": len(made)}
+
+    make.__module__ = "caps.bench.studies.contamination"
+    for _ in range(2):
+        assert quick.kept("some", {"key": 1}, make) == {"value": 1}
+    monkeypatch.setattr("caps.recover.contamination.CLEAR", 9.0)
+    assert quick.kept("some", {"key": 1}, make) == {"value": 2}
 
 
 def test_the_same_weights_in_another_folder_are_the_same_variant(

@@ -21,6 +21,7 @@ from caps.cli.main import main
 from caps.detect import Event, EventRules
 from caps.detect.stream_events import EventChange
 from caps.watch import Incidents, Lines, Records, Watcher, WatchState, Webhook
+from patience import PATIENCE
 from untrained_weights import FAST, noisy_wave, save_untrained_weights
 
 ROWS, TRAIN = 1100, 700
@@ -179,7 +180,7 @@ def test_a_killed_watch_goes_on_without_telling_anything_twice(
             )
             wait_until_read(tmp_path / "state", sum(map(len, text[:upto])))
             process.send_signal(end)
-            _, errors = process.communicate(timeout=60)
+            _, errors = process.communicate(timeout=PATIENCE)
         assert process.returncode == (-9 if end == signal.SIGKILL else 0), errors
         with path.open("a") as growing:
             growing.write(text[upto][9:] if upto < len(text) else "")
@@ -190,7 +191,7 @@ def test_a_killed_watch_goes_on_without_telling_anything_twice(
 
 
 def wait_until_read(state: Path, offset: int) -> None:
-    deadline = time.monotonic() + 200
+    deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:
         for manifest in state.glob("*/manifest.json"):
             try:
@@ -353,7 +354,7 @@ def test_standard_input_tells_an_event_while_it_is_still_open(folder: Path) -> N
     while lines[-1]["start_row"] < 755:
         lines.append(json.loads(process.stdout.readline()))
     assert lines[-1]["what"] == "opened"
-    rest, errors = process.communicate(timeout=60)
+    rest, errors = process.communicate(timeout=PATIENCE)
     assert json.loads(rest.splitlines()[0])["what"] == "closed"
     assert errors.startswith("772 rows")
 

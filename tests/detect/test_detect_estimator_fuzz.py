@@ -119,9 +119,7 @@ def check_scores(model: CAPS, case: Case) -> None:
 
 
 @given(cases(channels=1))
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_scoring_answers_or_says_what_is_wrong(fitted: CAPS, case: Case) -> None:
     try:
         if isinstance(case.source, np.ndarray | list):
@@ -133,9 +131,7 @@ def test_scoring_answers_or_says_what_is_wrong(fitted: CAPS, case: Case) -> None
 
 
 @given(cases(shortest=2), st.sampled_from(("max", "top5")), st.booleans())
-@settings(
-    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @pytest.mark.slow
 def test_fitting_answers_or_says_what_is_wrong(
     weights: Pretrained, case: Case, aggregate: str, causal: bool

@@ -47,7 +47,7 @@ def test_a_long_gap_keeps_the_windows_around_it_as_defined(detector: Detector) -
     np.testing.assert_allclose(score_logits(detector, values), expected, rtol=1e-4, atol=1e-4)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.integers(1, 400), st.lists(st.integers(1, 120), min_size=1), st.integers(0, 2**32 - 1))
 def test_a_series_in_chunks_scores_as_a_whole(
     detector: Detector, length: int, cuts: list[int], seed: int
@@ -100,7 +100,7 @@ def test_an_anomaly_scores_higher_than_the_rest(detector: Detector) -> None:
         assert inside > outside + 2
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     length=st.integers(1, 300),
     share=st.sampled_from([0.0, 0.1, 0.5, 0.9, 1.0]),

@@ -11,6 +11,7 @@ from scipy.special import expit
 
 from caps.detect import Calibration, EventRules, alarm_rate, calibrate, held_out_blocks
 from caps.detect.events import event_spans
+from caps.detect.evidence import bounded
 from caps.errors import ArtifactError, InputError
 
 MINUTE = np.timedelta64(1, "m")
@@ -195,3 +196,12 @@ def test_blocks_cover_the_training_part_once(length: int, size: int, share: floa
     held_rows = sum(block.stop - block.start for block in held)
     assert held_rows == pytest.approx(share * length, abs=len(held))
     assert all(block.stop - block.start >= size - 1 for block in held)
+
+
+def test_a_bound_keeps_the_order_of_the_strongest_rows() -> None:
+    evidence = np.concatenate([[0.0], np.geomspace(1e-3, 1e6, 200)])
+    told = bounded(evidence, 3.5)
+    assert (np.diff(told) > 0).all()
+    assert told[0] == 0
+    assert told[-1] < 3.5
+    assert np.isnan(bounded(np.array([np.nan]), 3.5)).all()

@@ -34,7 +34,7 @@ def scored_points(draw, longest=40):
 
 
 @given(scored_points(longest=25), st.integers(0, 9))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_vus_equals_its_definition(points, window):
     scores, labels = points
     pr, roc = naive_volume.volume(scores, labels, window)
@@ -44,7 +44,7 @@ def test_vus_equals_its_definition(points, window):
 
 
 @given(scored_points(), st.lists(st.integers(-2, 1001), min_size=1, max_size=6))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_affiliation_equals_its_definition_at_every_threshold(points, steps):
     scores, labels = points
     thresholds = np.sort(np.array(steps)) / 8
@@ -57,7 +57,7 @@ def test_affiliation_equals_its_definition_at_every_threshold(points, steps):
 
 
 @given(scored_points(), st.lists(st.integers(-2, 1001), min_size=1, max_size=6))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_range_wise_equals_its_definition_at_every_threshold(points, steps):
     scores, labels = points
     thresholds = np.sort(np.array(steps)) / 8
@@ -72,7 +72,7 @@ def test_range_wise_equals_its_definition_at_every_threshold(points, steps):
 
 
 @given(scored_points(longest=16))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_the_caps_protocol_equals_a_loop_over_its_quantiles(points):
     scores, labels = points
     found = evaluate(scores, labels, window=0)
@@ -90,7 +90,7 @@ def test_the_caps_protocol_equals_a_loop_over_its_quantiles(points):
 
 
 @given(scored_points())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_point_metrics_equal_their_definitions(points):
     scores, labels = points
     assert auc_pr(scores, labels) == pytest.approx(naive_points.auc_pr(scores, labels))
@@ -101,7 +101,7 @@ def test_point_metrics_equal_their_definitions(points):
 
 
 @given(st.integers(0, 10_000))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_the_window_rule_equals_direct_sums(seed):
     rng = np.random.default_rng(seed)
     time = np.arange(rng.integers(5, 1500))
@@ -112,7 +112,7 @@ def test_the_window_rule_equals_direct_sums(seed):
 
 
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=40), st.data())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_searches_find_the_first_value_above_the_bound(values, data):
     queries = data.draw(
         st.lists(st.tuples(st.integers(0, len(values)), st.integers(-1, 5)), max_size=8)

@@ -9,6 +9,7 @@ import pytest
 from telemetry_report import telemetry_report
 
 from caps.report import Channel, Report, write_report
+from patience import PATIENCE
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -34,10 +35,10 @@ def opened(browser: "Browser", month_page: Path) -> Iterator[Open]:
         page.on("console", lambda message: faults.append(f"{message.type}: {message.text}"))
         page.on("pageerror", lambda error: faults.append(str(error)))
         page.on("request", lambda request: faults.append(request.url))
-        page.goto(path.as_uri(), timeout=120_000)
+        page.goto(path.as_uri(), timeout=1000 * PATIENCE)
         assert faults == [path.as_uri()]
         faults.clear()
-        page.set_default_timeout(120_000)
+        page.set_default_timeout(1000 * PATIENCE)
         if options.get("java_script_enabled", True):
             page.wait_for_selector(".tools:not([hidden])")
         return page

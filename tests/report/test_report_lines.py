@@ -84,7 +84,7 @@ def test_a_part_of_the_series_keeps_its_row_numbers() -> None:
 measured = st.one_of(st.floats(-1e6, 1e6), st.just(np.nan))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(arrays(np.float64, st.integers(1, 400), elements=measured), st.sampled_from([10, 64, 1000]))
 def test_every_line_tells_the_truth(values: np.ndarray, points: int) -> None:
     line = line_of(values, points)

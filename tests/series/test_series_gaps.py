@@ -8,7 +8,7 @@ from caps.series import bridge
 from oracles.scoring import naive_bridge
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(st.integers(1, 20), st.sampled_from([0.0, 0.3, 0.8, 1.0]), st.integers(0, 2**32 - 1))
 def test_bridges_equal_their_definition(length: int, share: float, seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -5,6 +5,7 @@ import httpx
 import pytest
 from running_service import TRAIN, broken_table, csv_of, listening, settings, wait_for_fit
 
+from patience import PATIENCE
 from untrained_weights import save_untrained_weights
 
 
@@ -24,7 +25,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def address(folder: Path, weights: Path) -> Iterator[str]:
     """A service with one fitted model, shared by the tests that do not harm it."""
     with listening(settings(folder, weights)) as address:
-        with httpx.Client(base_url=address, timeout=60) as client:
+        with httpx.Client(base_url=address, timeout=PATIENCE) as client:
             uploaded = client.post(
                 "/v1/series?name=pump&file=pump.csv", content=csv_of(broken_table())
             )
@@ -40,5 +41,5 @@ def address(folder: Path, weights: Path) -> Iterator[str]:
 
 @pytest.fixture
 def client(address: str) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=address, timeout=60) as client:
+    with httpx.Client(base_url=address, timeout=PATIENCE) as client:
         yield client

@@ -19,6 +19,7 @@ from running_service import (
 )
 
 from caps import CAPS
+from patience import PATIENCE
 
 
 def saved_model(folder: Path, name: str = "pump") -> CAPS:
@@ -190,7 +191,7 @@ def test_streams_score_as_rows_come_and_go_on_after_a_restart(
         assert answer.status_code == 200, answer.text
         updates.append(answer.json())
 
-    with listening(chosen) as address, httpx.Client(base_url=address, timeout=60) as client:
+    with listening(chosen) as address, httpx.Client(base_url=address, timeout=PATIENCE) as client:
         client.post("/v1/series?name=live", content=csv_of(table))
         asked = {"series": "live", "train": TRAIN, "columns": ["load", "heat"]}
         client.put("/v1/models/live", json={**asked, "causal": True, "switches": True})
@@ -199,7 +200,7 @@ def test_streams_score_as_rows_come_and_go_on_after_a_restart(
         assert saved_model(tmp_path, "live").get_params()["switches"]
         feed(client, table.iloc[900:1060])
         feed(client, table.iloc[[1059, 1060]])
-    with listening(chosen) as address, httpx.Client(base_url=address, timeout=60) as client:
+    with listening(chosen) as address, httpx.Client(base_url=address, timeout=PATIENCE) as client:
         feed(client, table.iloc[1061:1200])
         last = client.delete("/v1/models/live/streams/a")
         assert last.status_code == 200

@@ -13,6 +13,7 @@ from running_service import broken_table
 from caps.cli.serve import TOKEN, serve
 from caps.serve import Settings
 from caps.serve.schemas import MOST_ROWS
+from patience import PATIENCE
 
 PAGE = (Path(__file__).parents[2] / "docs" / "serve.md").read_text(encoding="utf-8")
 
@@ -34,7 +35,7 @@ def test_the_example_runs(
     assert events
     assert all("2024-03-0" in line and "nomaly" in line for line in events)
     assert len(json.loads(scores.replace("None", "null"))) == 5
-    with httpx.Client(base_url=address) as client:
+    with httpx.Client(base_url=address, timeout=PATIENCE) as client:
         client.delete("/v1/models/metrics")
         client.delete("/v1/series/metrics")
 

@@ -13,6 +13,7 @@ from running_service import broken_table, csv_of, listening, settings
 
 from caps import InputError
 from caps.serve import Settings
+from patience import PATIENCE
 
 TOKEN = "a-token-of-some-length"
 
@@ -22,7 +23,7 @@ def guarded(tmp_path_factory: pytest.TempPathFactory, weights: Path) -> Iterator
     """A service with a token and small limits."""
     chosen = settings(
         tmp_path_factory.mktemp("guarded"), weights, token=TOKEN, upload_bytes=200_000,
-        body_bytes=20_000, rows=5_000, columns=20, body_seconds=0.5,
+        body_bytes=20_000, rows=5_000, columns=20,
     )  # fmt: skip
     with listening(chosen) as address:
         yield address
@@ -31,14 +32,14 @@ def guarded(tmp_path_factory: pytest.TempPathFactory, weights: Path) -> Iterator
 @pytest.fixture
 def known(guarded: str) -> Iterator[httpx.Client]:
     headers = {"Authorization": f"Bearer {TOKEN}"}
-    with httpx.Client(base_url=guarded, headers=headers, timeout=30) as client:
+    with httpx.Client(base_url=guarded, headers=headers, timeout=PATIENCE) as client:
         yield client
 
 
 def raw(address: str, request: bytes) -> str:
     """What the service answers to these very bytes."""
     parts = urlsplit(address)
-    with socket.create_connection((parts.hostname, parts.port), timeout=30) as connection:
+    with socket.create_connection((parts.hostname, parts.port), timeout=PATIENCE) as connection:
         connection.sendall(request)
         answer = b""
         while piece := connection.recv(65536):
@@ -50,10 +51,10 @@ def raw(address: str, request: bytes) -> str:
 def test_every_other_token_is_refused(guarded: str, header: str | None) -> None:
     headers = {} if header is None else {"Authorization": header.encode()}
     for path in ("/v1/models", "/v1/series", "/metrics", "/openapi.json"):
-        answer = httpx.get(guarded + path, headers=headers)
+        answer = httpx.get(guarded + path, headers=headers, timeout=PATIENCE)
         assert answer.status_code == 401
         assert "Bearer" in answer.json()["remedy"]
-    assert httpx.get(guarded + "/health").status_code == 200
+    assert httpx.get(guarded + "/health", timeout=PATIENCE).status_code == 200
 
 
 def test_the_right_token_is_let_in(known: httpx.Client) -> None:
@@ -176,13 +177,12 @@ def test_malformed_requests_are_refused(known: httpx.Client, content: bytes) -> 
     assert set(answer.json()) == {"problem", "remedy"}
 
 
-def test_a_client_that_never_sends_its_body_is_let_go(guarded: str) -> None:
-    head = f"POST /v1/series?name=slow HTTP/1.1\r\nHost: {urlsplit(guarded).netloc}\r\n"
-    answer = raw(
-        guarded, f"{head}Authorization: Bearer {TOKEN}\r\nContent-Length: 100\r\n\r\na".encode()
-    )
-    assert " 408 " in answer
-    assert httpx.get(guarded + "/health").status_code == 200
+def test_a_client_that_never_sends_its_body_is_let_go(tmp_path: Path, weights: Path) -> None:
+    with listening(settings(tmp_path, weights, body_seconds=0.5)) as address:
+        head = f"POST /v1/series?name=slow HTTP/1.1\r\nHost: {urlsplit(address).netloc}\r\n"
+        answer = raw(address, f"{head}Content-Length: 100\r\n\r\na".encode())
+        assert " 408 " in answer
+        assert httpx.get(address + "/health", timeout=PATIENCE).status_code == 200
 
 
 def test_other_sites_cannot_use_the_readers_browser(client: httpx.Client) -> None:

@@ -49,18 +49,25 @@ def state_of(stage: nn.Module) -> dict[str, np.ndarray]:
     return {name: tensor.numpy().copy() for name, tensor in stage.state_dict().items()}
 
 
+def newest_step(folder: Path) -> int:
+    return max((int(path.name[5:]) for path in folder.glob("small/step-*")), default=0)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("folder", type=Path)
     parser.add_argument("--resume", action="store_true")
-    parser.add_argument("--pause", type=float, default=0.0)
+    parser.add_argument("--hold", type=int, help="step to wait at, for a file `go` in the folder")
     parser.add_argument("--devices", type=int, default=1)
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     seen: list[float] = []
+    first = newest_step(options.folder)
 
-    def slow_batches(size: int, generator: np.random.Generator) -> dict[str, Tensor]:
-        time.sleep(options.pause)
+    def held_batches(size: int, generator: np.random.Generator) -> dict[str, Tensor]:
+        if options.hold is not None and first + len(seen) >= options.hold:
+            while not (options.folder / "go").exists():
+                time.sleep(0.01)
         batch = batches(size, generator)
         seen.append(batch["x"].sum().item())
         return batch
@@ -69,7 +76,7 @@ def main() -> None:
     fabric = start_fabric(devices=options.devices)
     result: TrainingResult = train(
         stage,
-        slow_batches,
+        held_batches,
         SCHEDULE,
         seed=3,
         name="small",

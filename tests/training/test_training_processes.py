@@ -2,12 +2,13 @@ import json
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 import small_stage as small
+
+from patience import PATIENCE, wait_until
 
 PROGRAM = Path(small.__file__)
 
@@ -21,11 +22,18 @@ def results(out: Path) -> tuple[list[dict[str, np.ndarray]], list[dict[str, obje
     return weights, [json.loads((out / f"rank-{rank}.json").read_text()) for rank in range(2)]
 
 
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A stage that two processes trained without a stop, each with a folder of its own."""
+    folder = tmp_path_factory.mktemp("whole")
+    with start(folder / "RANK", "--out", str(folder / "out")) as process:
+        assert process.wait(PATIENCE) == 0
+    return folder
+
+
 @pytest.mark.slow
-def test_two_processes_train_one_stage(tmp_path: Path) -> None:
-    with start(tmp_path / "RANK", "--out", str(tmp_path / "out")) as process:
-        assert process.wait(120) == 0
-    weights, reports = results(tmp_path / "out")
+def test_two_processes_train_one_stage(whole: Path) -> None:
+    weights, reports = results(whole / "out")
     for name, array in weights[0].items():
         assert array.tobytes() == weights[1][name].tobytes(), name
     assert [report["processes"] for report in reports] == [2, 2]
@@ -33,28 +41,23 @@ def test_two_processes_train_one_stage(tmp_path: Path) -> None:
     assert not set(reports[0]["seen"]) & set(reports[1]["seen"]), "both saw the same batch"
     losses = reports[0]["curves"]["loss"]
     assert np.mean(losses[-5:]) < 0.5 * np.mean(losses[:5])
-    assert (tmp_path / "rank-0" / "small").is_dir()
-    assert not (tmp_path / "rank-1").exists(), "only the first process writes"
+    assert (whole / "rank-0" / "small").is_dir()
+    assert not (whole / "rank-1").exists(), "only the first process writes"
 
 
 @pytest.mark.slow
-def test_two_processes_stop_together_and_resume_exactly(tmp_path: Path) -> None:
-    with start(tmp_path / "whole", "--out", str(tmp_path / "whole-out")) as process:
-        assert process.wait(120) == 0
+def test_two_processes_stop_together_and_resume_exactly(whole: Path, tmp_path: Path) -> None:
     folder = tmp_path / "stopped"
-    with start(folder, "--pause", "0.03") as process:
-        deadline = time.monotonic() + 60
-        while not any(folder.glob("small/step-0000001*")):
-            assert process.poll() is None, "the program ended by itself"
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
+    with start(folder, "--hold", "10") as process:
+        wait_until(lambda: process.poll() is not None or small.newest_step(folder) >= 10, "step 10")
         process.terminate()
-        assert process.wait(60) == 128 + signal.SIGTERM
+        (folder / "go").touch()
+        assert process.wait(PATIENCE) == 128 + signal.SIGTERM
     (checkpoint,) = (folder / "small").iterdir()
     assert 10 <= int(checkpoint.name[5:]) < small.SCHEDULE.steps
     with start(folder, "--resume", "--out", str(tmp_path / "resumed-out")) as process:
-        assert process.wait(120) == 0
-    expected, reports = results(tmp_path / "whole-out")
+        assert process.wait(PATIENCE) == 0
+    expected, reports = results(whole / "out")
     resumed, resumed_reports = results(tmp_path / "resumed-out")
     for rank in range(2):
         for name, array in expected[rank].items():

@@ -1,7 +1,6 @@
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -10,11 +9,13 @@ import numpy as np
 import pytest
 import small_stage as small
 import torch
+from small_stage import newest_step
 from torch import Tensor
 
 from caps.artifacts import read_folder
 from caps.errors import ArtifactError, InputError
 from caps.training import TrainingResult, train
+from patience import wait_until
 
 PROGRAM = Path(small.__file__)
 
@@ -42,29 +43,22 @@ def assert_same_bits(first: dict[str, np.ndarray], second: dict[str, np.ndarray]
         assert array.tobytes() == second[name].tobytes(), name
 
 
-def newest_step(folder: Path) -> int:
-    return max((int(path.name[5:]) for path in folder.glob("small/step-*")), default=0)
-
-
-def wait_for_step(process: subprocess.Popen[bytes], folder: Path, step: int) -> None:
-    deadline = time.monotonic() + 60
-    while newest_step(folder) < step:
-        assert process.poll() is None, "the program ended by itself"
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-
-
 @pytest.mark.slow
 def test_killed_and_resumed_equals_uninterrupted_bit_for_bit(tmp_path: Path) -> None:
     uninterrupted, whole = run(tmp_path / "whole")
     folder = tmp_path / "killed"
-    for resume, step in ((False, 10), (True, 30)):
-        command = [sys.executable, PROGRAM, folder, "--pause", "0.03"]
+    for resume, step, hold in ((False, 10, 20), (True, 30, 45)):
+        command = [sys.executable, PROGRAM, folder, "--hold", str(hold)]
         with subprocess.Popen([*command, *(["--resume"] if resume else [])]) as process:
-            wait_for_step(process, folder, step)
+            wait_until(
+                lambda step=step, process=process: (
+                    process.poll() is not None or newest_step(folder) >= step
+                ),
+                f"step {step}",
+            )
             process.kill()
         assert process.returncode == -signal.SIGKILL
-        assert step <= newest_step(folder) < small.SCHEDULE.steps
+        assert step <= newest_step(folder) <= hold
     resumed, result = run(folder, resume=True)
     assert_same_bits(resumed, uninterrupted)
     assert result.finished

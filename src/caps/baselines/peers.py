@@ -4,16 +4,18 @@ TSB-AD needs numpy<2, so its models run in another virtual environment (`make pe
 process: arrays go there and come back as `.npy` files, its output is kept for the error message.
 """
 
+import hashlib
 import json
 import os
 import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib import resources
+from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -83,13 +85,17 @@ class Peer:
             output = self._run(self.python, folder)
             return self._scores(folder / "scores.npy", len(series), output)
 
+    def settings(self) -> dict[str, Any]:
+        """What decides the scores, apart from the seed and the Python that runs it."""
+        script = hashlib.sha256(_script().read_bytes()).hexdigest()[:12]
+        return {"configuration": asdict(self.configuration), "script": script}
+
     def _run(self, python: Path, folder: Path) -> str:
         """Run the child in the folder and return what it printed.
 
         Isolated (`-I`), so that it finds no module of CAPS where it looks for one of its own.
         """
-        script = resources.files("caps.baselines").joinpath("peer_script.py")
-        with resources.as_file(script) as path, (folder / "output.txt").open("wb") as sink:
+        with resources.as_file(_script()) as path, (folder / "output.txt").open("wb") as sink:
             try:
                 done = subprocess.run(
                     [str(python), "-I", "-u", str(path), str(folder)],
@@ -153,6 +159,10 @@ def peers_python() -> Path:
 def _both(model: str, **settings: float | int) -> Configuration:
     """The same arguments for one and for many channels."""
     return Configuration(model, settings, settings)
+
+
+def _script() -> Traversable:
+    return resources.files("caps.baselines").joinpath("peer_script.py")
 
 
 # The windows the paper names; what it does not name is TSB-AD's.

@@ -1,7 +1,7 @@
 """One cell of the benchmark: one method with one seed on one series, kept as one JSON file."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,9 @@ FloatArray = NDArray[np.float64]
 Record = dict[str, Any]  # what stands in the JSON file
 Facts = Mapping[str, Any]
 
-FORMAT = 1
+FORMAT = 2
+# What methods were called in the first format, where they are called otherwise since.
+RENAMED = {"caps-paper": "caps-small"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +28,7 @@ class Cell:
     dataset: str
     series: str
     method: str
-    config: str  # hash of the method's settings
+    config: str  # hash of all that decides the method's scores
     seed: int
 
     def path(self, out: Path) -> Path:
@@ -68,17 +70,43 @@ def read_cell(path: Path) -> Record | None:
         record = json.loads(path.read_bytes())
     except (OSError, ValueError):
         return None
-    if not isinstance(record, dict) or record.get("format") != FORMAT:
+    if not isinstance(record, dict) or record.get("format") not in (1, FORMAT):
         return None
     return record
 
 
 def read_cells(out: Path) -> Iterator[Record]:
-    """Every whole record below the folder of a run."""
+    """Every whole record below the folder of a run, its method by today's name."""
     for path in sorted((out / "cells").glob("*/*/*.json")):
         record = read_cell(path)
-        if record is not None:
-            yield record
+        if record is None:
+            continue
+        if record["format"] == 1 and record["method"] in RENAMED:
+            record |= {"method": RENAMED[record["method"]], "stored_as": record["method"]}
+        yield record
+
+
+def scores_path(out: Path, record: Record) -> Path:
+    """Where the scores of a record lie, if they were saved."""
+    names = {name: record[name] for name in ("dataset", "series", "method", "config", "seed")}
+    cell = Cell(**{**names, "method": record.get("stored_as", record["method"])})
+    return cell.path(out).with_suffix(".npy")
+
+
+def of_other_settings(cells: Iterable[Cell], out: Path) -> int:
+    """How many results of the same methods, series and seeds were computed with other settings."""
+    own = {cell.path(out) for cell in cells}
+    keys = {(path.parent, *_without_config(path)) for path in own}
+    return sum(
+        path not in own and (path.parent, *_without_config(path)) in keys
+        for folder in {path.parent for path in own}
+        for path in folder.glob("*.json")
+    )
+
+
+def _without_config(path: Path) -> tuple[str, str]:
+    parts = path.stem.rsplit(".", 2)
+    return parts[0], parts[-1]
 
 
 def _head(cell: Cell, status: str) -> Record:

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from caps.bench.cells import Cell, Record, done_record, failed_record
 from caps.bench.datasets import LabelledSeries, SeriesFile, load_series
 from caps.bench.memory import PeakMemory
-from caps.bench.settings import MakeMethod
 from caps.errors import InputError
 from caps.metrics import acf_window, evaluate, floors
 
 if TYPE_CHECKING:
     from caps.baselines import Method
+    from caps.bench.settings import MakeMethod
 
 FloatArray = NDArray[np.float64]
 Span = tuple[int, int]
@@ -39,7 +39,7 @@ class Clock:
         self.last = now
 
 
-def run_cell(cell: Cell, file: SeriesFile, make: MakeMethod) -> tuple[Record, FloatArray | None]:
+def run_cell(cell: Cell, file: SeriesFile, make: "MakeMethod") -> tuple[Record, FloatArray | None]:
     """The record of a cell and, if nothing failed, the scores of the whole series."""
     clock, memory, cpu = Clock(), PeakMemory(), time.process_time()
     facts: Record = {}

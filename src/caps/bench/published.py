@@ -11,9 +11,11 @@ from caps.errors import InputError
 Kind = Literal["univariate", "multivariate"]
 
 PAPER_SAYS = "paper: its own figures, own data selection"
-# Our names of the methods that the paper has in its tables.
+# Whose figures of the paper stand beside ours; of the first three only `caps-paper` is the paper's
+# configuration, and Diagnosis is that of `caps-small`.
 PAPER_NAMES = {
     "caps": "CAPS",
+    "caps-small": "CAPS",
     "caps-paper": "CAPS",
     "caps-diagnosis": "CAPS(Diagnosis)",
     "lof": "LOF",
@@ -29,7 +31,9 @@ PAPER_NAMES = {
     "tcn-supervised": "TCN-Supervised",
     "tcn-forecast": "TCN-Forecast",
 }
-PAPER_NAMES_MULTIVARIATE = {**PAPER_NAMES, "caps": "CAPS (Max)", "caps-paper": "CAPS (Max)"}
+PAPER_NAMES_MULTIVARIATE = {
+    name: "CAPS (Max)" if theirs == "CAPS" else theirs for name, theirs in PAPER_NAMES.items()
+}
 AS_TSB_AD = "-tsb"  # end of the names of methods that are run as TSB-AD runs them
 # Peers that the paper and TSB-AD run with the same settings: one name is enough.
 SAME_SETTINGS = frozenset({"usad", "tranad", "anomaly-transformer", "timesnet", "fits"})

@@ -8,7 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Literal, Protocol
 
-from caps.bench.cells import Cell, Record, read_cell
+from caps.bench.cells import Cell, Record, of_other_settings, read_cell
 from caps.bench.datasets import SeriesFile
 from caps.bench.settings import MakeMethod, config_hash
 from caps.bench.workers import Task, Work, run_in_children
@@ -31,6 +31,7 @@ class Run:
 
     total: int  # cells of the run
     skipped: int  # there before
+    outdated: int  # there too, but computed with other settings; left alone
     jobs: int
     done: int = 0
     failed: int = 0
@@ -76,7 +77,8 @@ def run(
     _check(files, methods, seeds, jobs, minutes)
     tasks = planned(files, methods, seeds, make)
     todo = [task for task in tasks if _is_open(task.cell, out, save_scores, retry_failed)]
-    state = Run(total=len(tasks), skipped=len(tasks) - len(todo), jobs=jobs)
+    outdated = of_other_settings((task.cell for task in tasks), out)
+    state = Run(len(tasks), skipped=len(tasks) - len(todo), outdated=outdated, jobs=jobs)
     out.mkdir(parents=True, exist_ok=True)
     began = time.perf_counter()
     clock = TimeLeft(todo, jobs)

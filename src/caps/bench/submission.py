@@ -12,7 +12,7 @@ from pathlib import Path
 import pandas as pd
 
 from caps.artifacts import replacing
-from caps.bench.cells import Cell, Record, read_cells
+from caps.bench.cells import Record, read_cells, scores_path
 from caps.errors import InputError
 
 # Metrics that do not depend on a choice of thresholds, with TSB-AD's names.
@@ -47,14 +47,14 @@ def export_scores(
     done = [record for record in records if record["status"] == "done"]
     with_gaps = [record for record in done if record["filled_values"]]
     whole = [record for record in done if not record["filled_values"]]
-    ready = [record for record in whole if _scores(out, record).is_file()]
+    ready = [record for record in whole if scores_path(out, record).is_file()]
     if not ready:
         raise InputError(f"{out} holds no scores", "run caps bench run again with --save-scores")
     for record in ready:
         name = Path(str(record["series"])).stem
         folder = target / "score" / _kind(record) / str(record["method"])
         with replacing(folder / f"{name}.npy") as temporary:
-            shutil.copyfile(_scores(out, record), temporary)
+            shutil.copyfile(scores_path(out, record), temporary)
     _write_metrics(ready, target)
     return Submission(
         methods=sorted({str(record["method"]) for record in ready}),
@@ -96,8 +96,3 @@ def _check_one_setting(records: list[Record]) -> None:
 
 def _kind(record: Record) -> str:
     return "uni" if record["channels"] == 1 else "multi"
-
-
-def _scores(out: Path, record: Record) -> Path:
-    names = ("dataset", "series", "method", "config", "seed")
-    return Cell(**{name: record[name] for name in names}).path(out).with_suffix(".npy")

@@ -1,6 +1,6 @@
 """From cells to means, ranks and counts: per dataset, over datasets, over seeds."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -24,15 +24,16 @@ MORE_METRICS = ("auc_pr", "auc_roc", "vus_roc", "f1_t_fixed")
 KEY = ["method", "dataset", "series", "seed"]
 
 
-def cell_frame(records: Iterable[Record]) -> pd.DataFrame:
+def cell_frame(records: Iterable[Record], current: Mapping[str, str] | None = None) -> pd.DataFrame:
     """A row for each cell; metrics are `test_...` and `whole_...`, empty where undefined.
 
-    Methods with several settings are told apart by the hash of their settings.
+    Methods with several settings are told apart by the hash of their settings; `current` are the
+    hashes that keep the plain name.
     """
     rows = [_row(record) for record in records]
     frame = pd.DataFrame(rows, columns=[*_COLUMNS])
     settings = frame.groupby("method")["config"].transform("nunique")
-    several = settings > 1
+    several = (settings > 1) & (frame["config"] != frame["method"].map(dict(current or {})))
     frame.loc[several, "method"] += "@" + frame.loc[several, "config"]
     return frame
 

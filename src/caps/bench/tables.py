@@ -1,6 +1,6 @@
 """The tables of a run, rebuilt from its cells alone."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -52,7 +52,9 @@ def build_tables(
     out: Path, *, published: Sequence[Path] = (), common: bool = False
 ) -> tuple[list[Table], pd.DataFrame]:
     """Every table of a run, and its cells as a frame."""
-    frame = cell_frame(read_cells(out))
+    records = list(read_cells(out))
+    current = _current(record["method"] for record in records)
+    frame = cell_frame(records, current)
     if frame.empty:
         raise InputError(f"{out} holds no results", "name the folder that caps bench run wrote to")
     tables = []
@@ -60,7 +62,7 @@ def build_tables(
         compared = on_common_series(cells) if common else cells
         for part in PARTS:
             summary = summarize(compared, part)
-            notes = _protocol(compared, part, common)
+            notes = [*_protocol(compared, part, common), *_outdated(compared, current)]
             tables.append(_overall(summary, compared, kind, part, notes))
             shown = METRICS if part == "test" else ("vus_pr",)
             tables += [_by_dataset(summary, compared, kind, part, each, notes) for each in shown]
@@ -117,6 +119,26 @@ def _protocol(frame: pd.DataFrame, part: Part, common: bool) -> list[str]:
     if filled:
         lines.append(f"Missing values of {filled} series were interpolated.")
     return lines
+
+
+def _current(methods: Iterable[str]) -> dict[str, str]:
+    """The hash of what each method of the benchmark would be run with now."""
+    from caps.bench.methods import METHODS, make_method
+    from caps.bench.settings import config_hash
+
+    return {name: config_hash(name, make_method) for name in set(methods) if name in METHODS}
+
+
+def _outdated(frame: pd.DataFrame, current: Mapping[str, str]) -> list[str]:
+    """A note on the results that a run of today would not give."""
+    name = frame["method"].str.partition("@")[0]
+    old = frame[name.isin(list(current)) & (frame["config"] != name.map(dict(current)))]
+    if old.empty:
+        return []
+    return [
+        "Of an older configuration than this CAPS runs, or of another one: "
+        f"{', '.join(sorted(old['method'].unique()))}. caps bench run computes them anew."
+    ]
 
 
 def _overall(

@@ -120,6 +120,7 @@ def run(
     facts = {
         "cells": state.total,
         "there_before": state.skipped,
+        "of_other_settings": state.outdated,
         "done": state.done,
         "failed": state.failed,
         "seconds": round(state.seconds, 2),
@@ -133,6 +134,11 @@ def run(
             f"{state.failed} failed; {state.seconds:.0f} s, {100 * state.overhead:.1f} % of it "
             f"overhead\ntables: caps bench table {out}"
         )
+        if state.outdated:
+            print(
+                f"note: {state.outdated} results of the same methods with other settings stay in "
+                f"{out}; the tables name them method@settings"
+            )
     if state.failed and not state.done:
         sys.exit(1)
 

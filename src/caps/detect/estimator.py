@@ -70,7 +70,7 @@ class CAPS(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     construction
         How counterparts are made; all but "caps" are controls.
     perturbed
-        Learn from as many perturbations by rule beside the counterparts; False is the paper's.
+        Learn from as many perturbations by rule beside the counterparts; the paper has none.
     modes
         Numbers of the modes to make counterparts of; all, or those that known anomalies call for.
     members
@@ -80,8 +80,7 @@ class CAPS(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     seed
         Same seed, same result.
     memory
-        Compare every stretch with those of the training part too; False leaves all to the detector,
-        as in the paper.
+        Compare every stretch with those of the training part too; False leaves all to the detector.
     level
         Without a memory: count a channel that leaves its range of training as evidence too.
     switches

@@ -39,6 +39,18 @@ def tail_evidence(calibration: Calibration, scores: FloatArray) -> FloatArray:
     return np.where(np.isnan(scores), np.nan, counted + beyond)
 
 
+def bounded(evidence: FloatArray, bound: float) -> FloatArray:
+    """Evidence that comes near `bound` and never reaches it; not-a-number stays.
+
+    So slowly that the order of the strongest rows survives: an exponential is at its bound, to the
+    last bit, from forty times the bound on.
+
+    >>> bounded(np.array([0.0, 3.0, 300.0, 3000.0]), 3.0).round(3)
+    array([0.   , 1.5  , 2.97 , 2.997])
+    """
+    return np.asarray(evidence * bound / (evidence + bound))
+
+
 def combine(evidence: FloatArray, aggregate: Aggregate = "max") -> FloatArray:
     """One amount of evidence a row from those of its channels (time, channel).
 

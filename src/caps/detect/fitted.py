@@ -7,7 +7,15 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from caps.detect.evidence import Aggregate, combine, evidence_of, score_of, shares, tail_evidence
+from caps.detect.evidence import (
+    Aggregate,
+    bounded,
+    combine,
+    evidence_of,
+    score_of,
+    shares,
+    tail_evidence,
+)
 from caps.detect.level import ROWS as LEVEL_ROWS
 from caps.detect.level import LevelRange
 from caps.detect.logistic import expit
@@ -192,7 +200,7 @@ class Fitted:
             return told + np.maximum(unlike, 0.0) / 2, usual
         told = tail_evidence(channel.calibration, raw)
         if channel.bound is not None:
-            return np.asarray(channel.bound * -np.expm1(-told / channel.bound)), usual
+            return bounded(told, channel.bound), usual
         if channel.level is None:
             return told, usual
         return np.maximum(told, channel.level.evidence(scaled)[first:]), usual

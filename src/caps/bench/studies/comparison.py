@@ -26,7 +26,8 @@ PROTOCOL = (
     "Scored: the test part of each series; in percent, mean over series, then over datasets. "
     "Affiliation-F, F1_T and Standard-F1 are oracle values, with the best threshold in hindsight; "
     "VUS-PR needs none. Difference: of VUS-PR to the row compared with, mean over series ± its "
-    "standard error. All rows use the paper's detector alone, without memory and levels.",
+    "standard error. All rows of CAPS use the small detector of `caps-small`, not the paper's "
+    "network, without memory and levels.",
 )
 
 

@@ -1,4 +1,4 @@
-"""The paper's detector from its parts, for studies that change what the estimator keeps fixed."""
+"""The small detector from its parts, for studies that change what the estimator keeps fixed."""
 
 import hashlib
 from dataclasses import replace
@@ -9,7 +9,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from caps.bench.studies.variants import Setting, Span, weights_hash
+from caps.bench.caps_methods import Span
+from caps.bench.settings import weights_hash
+from caps.bench.studies.variants import Setting
 from caps.detect import Detector, DetectorConfig, score_logits, train_detector
 from caps.errors import InputError
 from caps.realize import Pretrained

@@ -14,7 +14,9 @@ from caps.artifacts import replacing, write_text
 from caps.bench.datasets import SeriesFile
 from caps.bench.rendering import Table, as_json, markdown
 from caps.bench.runner import RunProgress
-from caps.bench.studies.variants import Setting, make_variant, weights_hash
+from caps.bench.scoring_constants import constants_behind
+from caps.bench.settings import weights_hash
+from caps.bench.studies.variants import Setting, make_variant
 from caps.detect import DetectorConfig
 from caps.errors import InputError
 from caps.realize import Preset, Pretrained
@@ -100,8 +102,13 @@ class StudyRun:
     def kept(
         self, name: str, key: Mapping[str, Any], make: Callable[[], dict[str, Any]]
     ) -> dict[str, Any]:
-        """What `make` returns, a JSON value, kept for the next call with the same `key`."""
-        told = json.dumps({**key, "version": caps.__version__}, sort_keys=True)
+        """What `make` returns, a JSON value, kept for the next call with the same `key`.
+
+        And with the same constants behind it: others would give another value.
+        """
+        module = (make.func if isinstance(make, partial) else make).__module__
+        facts = {**key, "version": caps.__version__, "constants": constants_behind(module)}
+        told = json.dumps(facts, sort_keys=True)
         digest = hashlib.sha256(told.encode()).hexdigest()[:12]
         path = self.out / "kept" / f"{name}.{digest}.json"
         if path.is_file():

@@ -1,28 +1,19 @@
 """The variants of CAPS that the studies compare, as methods of the bench.
 
-All use the paper's detector alone: no memory of the own series, no ranges of levels.
+All are `caps-small` with one thing changed: the small detector alone, not the paper's network.
 """
 
-import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from caps.artifacts import MANIFEST
-from caps.bench.settings import public_facts
-from caps.detect import CAPS, TRANSFORMER, DetectorConfig
+from caps.bench.caps_methods import SMALL, CapsDiagnosis, CapsMethod
+from caps.detect import TRANSFORMER, DetectorConfig
 from caps.errors import InputError
-from caps.realize.pretrained import SHIPPED
 
 if TYPE_CHECKING:
     from caps.baselines import Method
-
-FloatArray = NDArray[np.float64]
-Span = tuple[int, int]
 
 PREFIX = "caps:"
 TRAINED = "trained-"
@@ -37,53 +28,16 @@ class Setting:
     detector: DetectorConfig | None = None
 
 
-class Variant:
+class Variant(CapsMethod):
     """The estimator with the parameters of a variant."""
 
     def __init__(self, seed: int, setting: Setting, **parameters: Any) -> None:
-        given = {
-            "seed": seed,
-            "memory": False,
-            "level": False,
-            "perturbed": False,
-            "detector": setting.detector,
-            "pretrained": setting.weights,
-            **parameters,
-        }
-        self.model = CAPS(**given)
-        self._weights: str | None = given["pretrained"]
-
-    def fit(self, train: FloatArray) -> Self:
-        """Learn from unlabelled rows."""
-        self.model.fit(train)
-        return self
-
-    def score(self, series: FloatArray) -> FloatArray:
-        """One score a row."""
-        scores: FloatArray = self.model.decision_function(series)
-        return scores
-
-    def settings(self) -> dict[str, Any]:
-        """What decides the scores: weights count by content, wherever they lie."""
-        facts = public_facts(self.model.get_params())
-        return {**facts, "pretrained": weights_hash(self._weights)}
+        shared = {"detector": setting.detector, "pretrained": setting.weights}
+        super().__init__(seed, **{**SMALL, **shared, **parameters})
 
 
-class Diagnosed(Variant):
+class Diagnosed(Variant, CapsDiagnosis):
     """Diagnosis: known anomalies of the test part choose the modes, and nothing else."""
-
-    def fit_known(self, series: FloatArray, train: int, known: Sequence[Span]) -> Self:
-        """Learn from the first `train` rows with the modes that the known stretches call for."""
-        self.model.set_params(train=train).fit(series, known_anomalies=known)
-        return self
-
-
-def weights_hash(folder: str | Path | None) -> str:
-    """The first twelve digits of the SHA-256 of a manifest, which holds those of all files."""
-    manifest = (SHIPPED if folder is None else Path(folder)) / MANIFEST
-    if not manifest.is_file():
-        raise InputError(f"{manifest.parent} holds no weights", "pretrain them first")
-    return hashlib.sha256(manifest.read_bytes()).hexdigest()[:12]
 
 
 def make_variant(setting: Setting, name: str, seed: int) -> "Method":

@@ -1,0 +1,78 @@
+"""CAPS and its controls as methods of the benchmark."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from caps.bench.facts import public_facts
+from caps.bench.settings import weights_hash
+from caps.detect.memory import LARGEST, Memory
+from caps.series import Scaler
+
+FloatArray = NDArray[np.float64]
+Span = tuple[int, int]
+
+# The small detector alone, on counterparts alone: no memory, no levels, no perturbations by rule,
+# every channel learned. The controls and the studies change one thing of it.
+SMALL: Mapping[str, Any] = {"memory": False, "level": False, "switches": True, "perturbed": False}
+# The same with perturbations by rule beside the counterparts.
+DETECTOR: Mapping[str, Any] = {**SMALL, "perturbed": True}
+
+
+class CapsMethod:
+    """The estimator as users get it, with parameters of its own where a control needs them."""
+
+    def __init__(self, seed: int, **parameters: Any) -> None:
+        from caps.detect import CAPS
+
+        self.model = CAPS(seed=seed, **parameters)
+        self._weights: str | None = parameters.get("pretrained")
+
+    def fit(self, train: FloatArray) -> Self:
+        """Learn from unlabelled rows."""
+        self.model.fit(train)
+        return self
+
+    def score(self, series: FloatArray) -> FloatArray:
+        """One score a row."""
+        return self.model.decision_function(series)
+
+    def settings(self) -> dict[str, Any]:
+        """What decides the scores, apart from the seed."""
+        facts = public_facts(self.model.get_params())
+        return {**facts, "pretrained": weights_hash(self._weights)}
+
+
+class MemoryMethod:
+    """The memory of the own series alone, nothing trained; the loudest channel counts."""
+
+    def __init__(self, seed: int) -> None:
+        self.scaler: Scaler | None = None
+        self.memories: list[Memory | None] = []
+
+    def fit(self, train: FloatArray) -> Self:
+        """Remember the rows."""
+        self.scaler = Scaler.fit(train, clip=LARGEST)
+        self.memories = [Memory.fit(channel) for channel in self.scaler.transform(train).T]
+        return self
+
+    def score(self, series: FloatArray) -> FloatArray:
+        """How unlike the remembered rows each row is."""
+        assert self.scaler is not None  # fit comes first
+        evidence = [np.zeros(len(series))]
+        for memory, values in zip(self.memories, self.scaler.transform(series).T, strict=True):
+            if memory is not None:
+                told = memory.evidence(values, memory.find_overlap(values))
+                evidence.append(np.nan_to_num(told))
+        return np.asarray(np.max(evidence[1:] or evidence, axis=0))
+
+
+class CapsDiagnosis(CapsMethod):
+    """CAPS(Diagnosis): known anomalies of the test part choose the modes, and nothing else."""
+
+    def fit_known(self, series: FloatArray, train: int, known: Sequence[Span]) -> Self:
+        """Learn from the first `train` rows with the modes that the known stretches call for."""
+        self.model.set_params(train=train).fit(series, known_anomalies=known)
+        return self

@@ -1,0 +1,156 @@
+"""The hash of a cell: everything that scores changes it, nothing else does."""
+
+import importlib
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from odd_methods import make
+from small_series import WriteSeries
+
+from caps.bench.cells import of_other_settings
+from caps.bench.datasets import find_series
+from caps.bench.facts import fact
+from caps.bench.methods import METHODS, make_method
+from caps.bench.runner import planned, run
+from caps.bench.scoring_constants import scoring_constants
+from caps.bench.settings import config_hash
+
+OF_CAPS = (
+    "caps.detect.memory.LENGTHS",
+    "caps.detect.memory.SHARPNESS_OF_PARTS",
+    "caps.detect.memory.SHARPNESS_OF_LENGTHS",
+    "caps.detect.memory.DETECTOR_WEIGHT",
+    "caps.detect.memory.STEPS",
+    "caps.detect.nearest.BANK",
+    "caps.detect.threshold.LEVELS",
+    "caps.detect.threshold.SHRINKAGE",
+    "caps.detect.evidence.SMALLEST",
+    "caps.detect.level.USUAL",
+    "caps.detect.fitting.REFERENCES",
+    "caps.detect.examples.SHARE",
+    "caps.detect.networks.CLIP",
+    "caps.recover.references.STRIDE",
+    "caps.recover.contamination.CLEAR",
+    "caps.recover.perturbations.LONGEST",
+    "caps.recover.visibility.LEAST",
+    "caps.realize.experts.LIMIT",
+    "caps.series.scaling.CLIP",
+    "caps.bench.execution.KNOWN_SHARE",
+    "caps.metrics.volume.THRESHOLDS",
+)
+OF_OTHERS = {
+    "lof": "caps.baselines.subsequences.MOST",
+    "matrix-profile": "caps.baselines.matrix_profile.SHORTEST",
+    "tcn-ae": "caps.baselines.regression.STEPS",
+    "tcn-injection": "caps.baselines.labelled.PAIRS",
+    "tcn-supervised-focal": "caps.baselines.labelled.FOCUS",
+    "tcn-forecast": "caps.detect.networks.CLIP",
+    "usad": "caps.baselines.peers.LIMIT",
+    "caps-paper": "caps.recover.references.LIMIT",
+}
+
+
+def other(value: object) -> object:
+    """The same constant with another number in it."""
+    return (*value[:-1], 2 * value[-1]) if isinstance(value, tuple) else 2 * value  # type: ignore
+
+
+def change(monkeypatch: pytest.MonkeyPatch, constant: str) -> None:
+    module, _, name = constant.rpartition(".")
+    monkeypatch.setattr(constant, other(getattr(importlib.import_module(module), name)))
+
+
+@pytest.fixture(scope="module")
+def hash_of_caps() -> str:
+    return config_hash("caps", make_method)
+
+
+@pytest.mark.parametrize("constant", OF_CAPS)
+def test_every_number_that_scores_changes_the_hash(
+    constant: str, hash_of_caps: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    change(monkeypatch, constant)
+    assert config_hash("caps", make_method) != hash_of_caps
+
+
+@pytest.mark.parametrize("method", OF_OTHERS)
+def test_the_numbers_of_a_baseline_change_its_hash(
+    method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = config_hash(method, make_method)
+    change(monkeypatch, OF_OTHERS[method])
+    assert config_hash(method, make_method) != before
+
+
+def test_what_cannot_score_leaves_the_hash_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ("lof", "usad", "random", "matrix-profile")
+    before = [config_hash(name, make_method) for name in names]
+    change(monkeypatch, "caps.detect.memory.LENGTHS")
+    change(monkeypatch, "caps.baselines.regression.STEPS")
+    assert [config_hash(name, make_method) for name in names] == before
+
+
+def test_defaults_of_configurations_and_shipped_weights_count(
+    hash_of_caps: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from caps.detect import DetectorConfig
+
+    told = scoring_constants(make_method("caps", 0))["caps.detect.config"]["DetectorConfig"]
+    assert DetectorConfig().steps in told["__init__"][0]
+    (tmp_path / "manifest.json").write_text("{}")
+    monkeypatch.setattr("caps.realize.pretrained.SHIPPED", tmp_path)
+    assert config_hash("caps", make_method) != hash_of_caps
+
+
+def test_what_a_plan_makes_counts() -> None:
+    assert "caps.baselines.points" in scoring_constants(make_method("lof", 0))
+
+
+def test_the_hash_is_the_same_in_another_process(hash_of_caps: str) -> None:
+    code = (
+        "from caps.bench.methods import make_method; from caps.bench.settings import config_hash;"
+        "print(*(config_hash(name, make_method) for name in ('caps', 'lof', 'usad')))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONHASHSEED": "7"},
+    )
+    expected = [hash_of_caps, *(config_hash(name, make_method) for name in ("lof", "usad"))]
+    assert done.stdout.split() == expected
+
+
+def test_facts_tell_what_a_value_holds_and_not_where_it_lies() -> None:
+    def outer() -> object:
+        return lambda: {"b", "a"}
+
+    assert fact(outer) == fact(outer)
+    assert "0x" not in str(fact(outer))
+    assert fact({"b", "a", "c"}) == ["a", "b", "c"]
+    assert fact(object()) == "object"
+
+
+def test_every_method_has_a_hash_that_tells_its_settings() -> None:
+    hashes = {name: config_hash(name, make_method) for name in METHODS}
+    assert len(set(hashes.values())) == len(METHODS)
+
+
+def test_results_of_other_settings_are_counted_and_left_alone(
+    data: Path, write_series: WriteSeries, tmp_path: Path
+) -> None:
+    write_series()
+    out, files = tmp_path / "out", find_series([data])
+    assert run(files, ["level"], out, make=make).outdated == 0
+    (task,) = planned(files, ["level"], [0], make)
+    old = replace(task.cell, config="00000000").path(out)
+    task.cell.path(out).rename(old)
+    again = run(files, ["level"], out, make=make)
+    assert (again.skipped, again.done, again.outdated) == (0, 1, 1)
+    assert old.is_file()
+    assert of_other_settings([replace(task.cell, seed=1)], out) == 0
