@@ -109,7 +109,7 @@ def check_judgement(facts: dict[str, object]) -> None:
 
 @pytest.mark.parametrize(
     ("arguments", "remedy"),
-    [(["--out", "taken"], "name a folder with --out"), (["--seed", "-1"], "positive")],
+    [(["--out", "taken"], "a new or an empty folder"), (["--seed", "-1"], "positive")],
 )
 def test_unusable_options_name_the_remedy(
     arguments: list[str],

@@ -159,9 +159,10 @@ def test_rows_without_times_are_numbered(
         (["detect", "FILE", "--columns", ","], "--columns cpu,load"),
         (["detect", "FILE", "--alarms", "often"], "1/day"),
         (["detect", "FILE", "--train", "1999-01-01"], "both parts"),
-        (["detect", "FILE", "--out", "taken"], "--out"),
-        (["fit", "FILE", "--out", "taken"], "--out"),
+        (["detect", "FILE", "--out", "taken"], "a new or an empty folder"),
+        (["fit", "FILE", "--out", "taken"], "a new or an empty folder"),
         (["score", "WEIGHTS", "FILE", "--out", "scores.txt"], ".parquet"),
+        (["score", "WEIGHTS", "FILE", "--out", "FILE"], "another file with --out"),
     ],
     ids=lambda value: " ".join(value)[-24:] if isinstance(value, list) else None,
 )
