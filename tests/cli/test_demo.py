@@ -57,6 +57,7 @@ def test_it_writes_report_picture_scores_and_events(folder: Path) -> None:
     assert "<html" in (folder / "report.html").read_text(encoding="utf-8")
     assert sorted(path.name for path in folder.iterdir()) == [
         "events.csv",
+        "manifest.json",
         "overview.png",
         "report.html",
         "scores.csv",

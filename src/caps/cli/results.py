@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 TableFormat = Literal["csv", "parquet"]
 MOST_LISTED = 20  # events on screen
 EVERY = 10.0  # seconds between lines of progress
-RESULTS, VERSION = "caps.results", 1  # the folder of one run: report, tables, model
 
 
 def quiet_threads() -> None:
