@@ -64,7 +64,7 @@ def check_folder(folder: Path, *, kind: str) -> None:
     foreign = _foreign(folder, kind)
     if foreign is not None:
         raise InputError(
-            f"{folder} holds {foreign}, which is no part of a folder that CAPS wrote as {kind!r}",
+            f"{folder} holds {foreign}, which CAPS did not write as part of {kind!r}",
             "name a new or an empty folder",
         )
     # Such a folder cannot change places with another one.
