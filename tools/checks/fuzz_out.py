@@ -76,8 +76,8 @@ COMMANDS = [
         "bench run", "bench run --data BENCH --methods ones --save-scores --out TARGET", "room"
     ),
     Command("bench scores", "bench scores CELLS --submission TARGET", "room"),
-    Command("bench study", "bench study prior --quick --weights WEIGHTS --out TARGET", "room"),
-    Command("inspect", "inspect WEIGHTS --pairs 30 --out TARGET", "room"),
+    Command("bench study", "bench study modes --quick --weights PRETRAINED --out TARGET", "room"),
+    Command("inspect", "inspect PRETRAINED --pairs 30 --out TARGET", "room"),
     Command("watch", "watch CAUSAL --input FILE --state TARGET", "room"),
 ]
 
@@ -281,11 +281,15 @@ def prepare(home: Path) -> dict[str, str]:
     (home / "bench").mkdir()
     write_series(home / "bench")
     cells = ["--data", str(home / "bench"), "--methods", "ones", "--out", str(home / "cells")]
+    tiny = ["--preset", "tiny", "--pairs", "60", "--steps", "2", "--check-pairs", "60"]
     with suppress(SystemExit):
         main(["bench", "run", *cells, "--save-scores", "--json"])
+    with suppress(SystemExit):
+        main(["pretrain", *tiny, "--workers", "1", "--out", str(home / "pretrained"), "--json"])
     names = {
         "FILE": "metrics.csv", "MODEL": "model", "CAUSAL": "causal", "WEIGHTS": "weights",
-        "FLEET": "fleet", "MODELS": "models", "BENCH": "bench", "CELLS": "cells",
+        "PRETRAINED": "pretrained", "FLEET": "fleet", "MODELS": "models",
+        "BENCH": "bench", "CELLS": "cells",
     }  # fmt: skip
     os.environ["FUZZ_MODEL"] = str(home / "model")
     return {key: str(home / name) for key, name in names.items()}
