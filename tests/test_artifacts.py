@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from caps.artifacts import MANIFEST, read_folder, replacing, write_folder
-from caps.errors import ArtifactError, InputError
+from caps.errors import ArtifactError
 
 ARRAYS = {"weights": {"a": np.arange(6.0).reshape(2, 3), "b": np.ones(2, dtype=np.int64)}}
 
@@ -38,13 +38,6 @@ def test_a_failed_write_keeps_the_old_file(tmp_path: Path) -> None:
         temporary.write_text(None)
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
-
-
-def test_a_foreign_folder_is_never_overwritten(tmp_path: Path) -> None:
-    (tmp_path / "thesis.doc").write_text("precious")
-    with pytest.raises(InputError, match="did not write"):
-        write(tmp_path)
-    assert (tmp_path / "thesis.doc").read_text() == "precious"
 
 
 def damage_truncate(folder: Path) -> None:

@@ -1,15 +1,12 @@
 """Folders that CAPS writes: one `manifest.json` and arrays in safetensors, whole or not at all.
 
-A folder is written under a temporary name and renamed, so a killed process leaves either the old
-folder or the new one. Loading checks kind, format version and the SHA-256 of every file; it never
-unpickles and never imports a name found in a file.
+Loading checks kind, format version and the SHA-256 of every file; it never unpickles and never
+imports a name found in a file. What may be replaced, and how, is said in `caps.replacing`.
 """
 
 import hashlib
 import json
 import os
-import shutil
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,26 +16,21 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
-from caps.errors import ArtifactError, InputError
+from caps.errors import ArtifactError
+from caps.replacing import MANIFEST, clear_leftovers, replacing, replacing_folder
 
-MANIFEST = "manifest.json"
+__all__ = [
+    "MANIFEST",
+    "Arrays",
+    "read_folder",
+    "read_manifest",
+    "replacing",
+    "write_folder",
+    "write_text",
+    "writing_together",
+]
 
 Arrays = Mapping[str, np.ndarray]
-
-
-@contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """Yield a temporary sibling of `path` to write to; rename it into place when the block ends."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    os.close(descriptor)
-    temporary = Path(name)
-    try:
-        yield temporary
-        temporary.chmod(0o644)
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def write_text(path: Path, text: str) -> None:
@@ -56,15 +48,7 @@ def write_folder(
     arrays: Mapping[str, Arrays],
 ) -> None:
     """Write `facts` and the named groups of `arrays` (one `<group>.safetensors` each)."""
-    if folder.is_file():
-        raise InputError(f"{folder} is a file", "name a folder that does not exist yet")
-    if folder.is_dir() and any(folder.iterdir()) and not (folder / MANIFEST).is_file():
-        raise InputError(
-            f"{folder} holds files that CAPS did not write", "name a new or an empty folder"
-        )
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    staging = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
-    try:
+    with replacing_folder(folder, kind=kind) as staging:
         hashes = {}
         for group, tensors in arrays.items():
             content = save({name: np.ascontiguousarray(array) for name, array in tensors.items()})
@@ -74,15 +58,24 @@ def write_folder(
         manifest = own | dict(facts) | own  # first in the file, and never the facts' own
         text = json.dumps(manifest, indent=2, allow_nan=False) + "\n"
         (staging / MANIFEST).write_text(text, encoding="utf-8")
-        staging.chmod(0o755)
-        _swap(staging, folder)
-    finally:
-        shutil.rmtree(staging, ignore_errors=True)
+
+
+@contextmanager
+def writing_together(folder: Path, *, kind: str, version: int) -> Iterator[Path]:
+    """Yield a folder for files that belong together; they take the place of `folder` at once."""
+    with replacing_folder(folder, kind=kind) as staging:
+        yield staging
+        found = (path for path in staging.rglob("*") if path.is_file())
+        names = sorted(path.relative_to(staging).as_posix() for path in found)
+        facts = {"kind": kind, "version": version, "files": names}
+        (staging / MANIFEST).write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
 
 
 def read_manifest(folder: Path, *, kind: str, version: int, oldest: int = 1) -> dict[str, Any]:
     """Read and check `manifest.json` alone; format versions from `oldest` to `version` are read."""
     path = folder / MANIFEST
+    if not os.path.lexists(folder):
+        clear_leftovers(folder)  # a killed exchange may have put it aside
     try:
         manifest = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -141,14 +134,3 @@ def _read_arrays(path: Path, expected: object) -> dict[str, np.ndarray]:
         return dict(load(content))
     except SafetensorError as error:
         raise ArtifactError(f"{path} is no safetensors file ({error})", "write it again") from None
-
-
-def _swap(staging: Path, folder: Path) -> None:
-    """Rename `staging` to `folder`; an old folder steps aside first and is then removed."""
-    if not folder.exists():
-        staging.rename(folder)
-        return
-    old = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}.old."))
-    folder.rename(old / "was")
-    staging.rename(folder)
-    shutil.rmtree(old)

@@ -57,6 +57,7 @@ def test_it_writes_report_picture_scores_and_events(folder: Path) -> None:
     assert "<html" in (folder / "report.html").read_text(encoding="utf-8")
     assert sorted(path.name for path in folder.iterdir()) == [
         "events.csv",
+        "manifest.json",
         "overview.png",
         "report.html",
         "scores.csv",
@@ -109,7 +110,7 @@ def check_judgement(facts: dict[str, object]) -> None:
 
 @pytest.mark.parametrize(
     ("arguments", "remedy"),
-    [(["--out", "taken"], "name a folder with --out"), (["--seed", "-1"], "positive")],
+    [(["--out", "taken"], "a new or an empty folder"), (["--seed", "-1"], "positive")],
 )
 def test_unusable_options_name_the_remedy(
     arguments: list[str],

@@ -159,9 +159,12 @@ def test_rows_without_times_are_numbered(
         (["detect", "FILE", "--columns", ","], "--columns cpu,load"),
         (["detect", "FILE", "--alarms", "often"], "1/day"),
         (["detect", "FILE", "--train", "1999-01-01"], "both parts"),
-        (["detect", "FILE", "--out", "taken"], "--out"),
-        (["fit", "FILE", "--out", "taken"], "--out"),
+        (["detect", "FILE", "--out", "taken"], "a new or an empty folder"),
+        (["fit", "FILE", "--out", "taken"], "a new or an empty folder"),
         (["score", "WEIGHTS", "FILE", "--out", "scores.txt"], ".parquet"),
+        (["score", "WEIGHTS", "FILE", "--out", "FILE"], "another file with --out"),
+        (["detect", "FILE", "--out", "FOLDER"], "a new or an empty folder"),
+        (["detect", "found/a.csv", "--out", "found"], "name another --out"),
     ],
     ids=lambda value: " ".join(value)[-24:] if isinstance(value, list) else None,
 )
@@ -173,7 +176,10 @@ def test_bad_input_names_the_remedy(
     remedy: str,
 ) -> None:
     Path("taken").write_text("")
-    filled = [{"FILE": str(metrics), "WEIGHTS": weights}.get(each, each) for each in arguments]
+    filled = [
+        {"FILE": str(metrics), "FOLDER": str(metrics.parent), "WEIGHTS": weights}.get(each, each)
+        for each in arguments
+    ]
     if arguments[0] != "score":
         filled += ["--pretrained", weights]
     assert remedy in run(capsys, *filled, code=2)

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -77,4 +78,11 @@ def deadly_job(task: Task) -> Outcome:
     """Kills the process that works on the series "deadly"; all others are fine."""
     if task.entry.id == "deadly":
         os.kill(os.getpid(), signal.SIGKILL)
+    return Outcome(task.entry.id, "done")
+
+
+def waiting_job(task: Task) -> Outcome:
+    """Says which process it is and then does nothing for an hour."""
+    os.write(1, f"{os.getpid()}\n".encode())
+    time.sleep(3600)
     return Outcome(task.entry.id, "done")

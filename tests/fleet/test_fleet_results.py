@@ -149,7 +149,7 @@ def test_folders_that_are_no_fleet_are_refused(fleet: Fleet, tmp_path: Path) -> 
     (tmp_path / "letter.txt").write_text("dear")
     with pytest.raises(InputError, match="--out"):
         fit_fleet([], tmp_path, engine=InlineEngine())
-    with pytest.raises(InputError, match="--out"):
+    with pytest.raises(InputError, match="not a folder"):
         fit_fleet([], tmp_path / "letter.txt", engine=InlineEngine())
     with pytest.raises(InputError, match="caps fleet fit"):
         score_fleet([], tmp_path, tmp_path / "out", engine=InlineEngine())
@@ -176,3 +176,31 @@ def test_ray_gives_the_same_models_as_local(
     result = fit_fleet(entries, tmp_path / "out", settings, engine="ray", workers=2)
     assert bytes_under(tmp_path / "out" / "models") == bytes_under(fleet.out / "models")
     assert json.dumps(result.failures) == json.dumps(fleet.result.failures)
+
+
+def test_a_series_is_scored_once(
+    fleet: Fleet, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scored = []
+    real = CAPS.analyze
+    monkeypatch.setattr(CAPS, "analyze", lambda self, X: scored.append(X) or real(self, X))
+    entries = [entry for entry in find_series(fleet.source) if entry.id == "host-0"]
+    score_fleet(entries, fleet.out, tmp_path / "scored", settings, engine=InlineEngine())
+    assert len(scored) == 1
+    fit_fleet(entries, tmp_path / "fitted", settings, engine=InlineEngine())
+    assert len(scored) == 2
+
+
+def test_results_of_other_settings_are_not_called_finished_when_half_replaced(
+    fleet: Fleet, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entries = [entry for entry in find_series(fleet.source) if entry.id == "host-0"]
+    out, other = tmp_path / "out", replace(settings, alarms="1/20")
+    score_fleet(entries, fleet.out, out, settings, engine=InlineEngine())
+    with monkeypatch.context() as patch:
+        patch.setattr("caps.fleet.jobs.write_text", lambda *_: 1 / 0)  # the marker, written last
+        score_fleet(entries, fleet.out, out, other, engine=InlineEngine(), retries=0)
+    engine = InlineEngine()
+    again = score_fleet(entries, fleet.out, out, settings, engine=engine)
+    assert engine.worked == ["host-0"]
+    assert again.skipped == 0

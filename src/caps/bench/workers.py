@@ -8,7 +8,6 @@ import faulthandler
 import json
 import os
 import signal
-import threading
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -20,6 +19,8 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
+
+from caps.orphans import end_with
 
 if TYPE_CHECKING:
     from caps.bench.cells import Cell, Record
@@ -193,7 +194,7 @@ def _child(connection: Connection, work: Work, output: Path, parent: int) -> Non
     """Compute cells until the pipe closes."""
     os.setsid()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+    end_with(parent)
     capture = os.open(output, os.O_WRONLY | os.O_APPEND)
     os.dup2(capture, 1)
     os.dup2(capture, 2)
@@ -216,13 +217,6 @@ def _child(connection: Connection, work: Work, output: Path, parent: int) -> Non
             record["output"] = _tail(output)
         write_cell(work.out, cell, record, scores if work.save_scores else None)
         connection.send_bytes(json.dumps(record).encode())
-
-
-def _end_with(parent: int) -> None:
-    """A killed parent cannot end its children: they watch for it."""
-    while os.getppid() == parent:
-        time.sleep(1.0)
-    os.killpg(os.getpgrp(), signal.SIGKILL)
 
 
 def _tail(output: Path) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import App, Parameter
 
 from caps.errors import InputError
+from caps.replacing import check_room
 
 if TYPE_CHECKING:
     from caps.bench.cells import Record
@@ -94,8 +95,7 @@ def run(
 
     if set_name is not None and files is not None:
         raise InputError("both --set and --files", "give one of them")
-    if out.exists() and not out.is_dir():
-        raise InputError(f"{out} is a file", "name a folder with --out")
+    check_room(out)
     wanted = list(table.METHODS) if methods == "all" else _words(methods, "--methods")
     names = set_names(set_name) if set_name else listed_names(files) if files else None
     chosen = select(
@@ -208,6 +208,7 @@ def scores(
 
     from caps.bench.submission import export_scores
 
+    check_room(submission)
     wanted = None if methods is None else _words(methods, "--methods")
     facts = asdict(export_scores(folder, submission, methods=wanted, seed=seed))
     if json_output:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import Parameter
 
 from caps.errors import CapsError, InputError
+from caps.replacing import check_room
 
 if TYPE_CHECKING:
     from caps.bench.cells import Record
@@ -74,8 +75,7 @@ def study(
     wanted = list(STUDIES) if name == "all" else [name]
     if not set(wanted) <= set(STUDIES):
         raise InputError(f"there is no study {name!r}", f"choose from {', '.join(STUDIES)}, all")
-    if out.exists() and not out.is_dir():
-        raise InputError(f"{out} is a file", "name a folder with --out")
+    check_room(out)
     names = set_names(set_name) if set_name else None
     files = select(find_series(data), names=names, limit=limit) if data else []
     failed = False

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 from cyclopts import Parameter
 
-from caps.artifacts import write_text
+from caps.artifacts import write_text, writing_together
 from caps.cli.evaluate import print_evaluation
 from caps.cli.results import (
     Run,
-    check_folder,
     fit_progress,
     print_events,
     quiet_threads,
@@ -23,6 +22,7 @@ from caps.cli.results import (
 )
 from caps.detect.evidence import carrying
 from caps.metrics import Evaluation, Floors, evaluate, floors
+from caps.replacing import check_folder
 from caps.series import Series, read
 from caps.simulate.telemetry import STEPS_PER_DAY, Incident, Telemetry, month_of_telemetry
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 ALARMS = "3/month"  # what a person on call would put up with
+KIND, VERSION = "caps.demo", 1  # of the folder
 TELEMETRY, SCORES, EVENTS = "telemetry.csv", "scores.csv", "events.csv"
 REPORT, PICTURE = "report.html", "overview.png"
 
@@ -95,12 +96,14 @@ def demo(
     json_output
         Print JSON instead of tables.
     """
-    check_folder(out)
+    check_folder(out, kind=KIND)
     telemetry = month_of_telemetry(seed)
     quiet_threads()
-    _write_telemetry(telemetry, out / TELEMETRY)
-    outcome = _detect(out / TELEMETRY, telemetry, seed, alarms, pretrained)
-    files = [out / TELEMETRY, *_write_results(outcome, out)]
+    with writing_together(out, kind=KIND, version=VERSION) as staging:
+        _write_telemetry(telemetry, staging / TELEMETRY)
+        outcome = _detect(staging / TELEMETRY, telemetry, seed, alarms, pretrained)
+        names = [TELEMETRY, *_write_results(outcome, staging)]
+    files = [out / name for name in names]
     if json_output:
         print(json.dumps(_facts(outcome, seed, files), indent=2))
     else:
@@ -146,21 +149,21 @@ def _detect(
     return Outcome(run, telemetry.incidents, score, labels, result, floor)
 
 
-def _write_results(outcome: Outcome, out: Path) -> list[Path]:
+def _write_results(outcome: Outcome, out: Path) -> list[str]:
     from caps.cli.overview import draw_overview
     from caps.detect.tables import event_table
     from caps.report import write_report
 
-    run, paths = outcome.run, [out / SCORES, out / EVENTS, out / REPORT]
+    run, names = outcome.run, [SCORES, EVENTS, REPORT]
     rest = outcome.series[run.train_rows :]
     numbers = run.analysis.event_id[run.train_rows :]
     columns = {"score": outcome.score, "event": numbers, "label": outcome.labels}
-    write_table(rest.frame(columns), paths[0])
-    write_table(event_table(run.analysis, run.explained), paths[1])
-    write_report(report_of(run), paths[2])
+    write_table(rest.frame(columns), out / SCORES)
+    write_table(event_table(run.analysis, run.explained), out / EVENTS)
+    write_report(report_of(run), out / REPORT)
     if draw_overview(run, outcome.incidents, out / PICTURE):
-        paths.append(out / PICTURE)
-    return paths
+        names.append(PICTURE)
+    return names
 
 
 def _times(series: Series) -> np.ndarray:

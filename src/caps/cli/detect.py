@@ -7,10 +7,10 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
+from caps.artifacts import writing_together
 from caps.cli.results import (
     Run,
     TableFormat,
-    check_folder,
     fit_progress,
     names_in,
     print_summary,
@@ -21,7 +21,9 @@ from caps.cli.results import (
     write_table,
 )
 from caps.errors import InputError
+from caps.replacing import check_folder
 
+RESULTS, VERSION = "caps.results", 1  # of the folder
 REPORT, MODEL = "report.html", "model"
 
 
@@ -77,7 +79,9 @@ def detect(
         Print JSON instead of tables.
     """
     folder = Path(f"{file.stem}-caps") if out is None else out
-    check_folder(folder)
+    check_folder(folder, kind=RESULTS)
+    if folder.resolve() in file.resolve().parents:
+        raise InputError(f"{file} lies in {folder}, which is replaced", "name another --out")
     quiet_threads()
     from caps.detect import CAPS
     from caps.series import read
@@ -112,16 +116,14 @@ def detect(
 
 
 def write_outputs(run: Run, folder: Path, format: TableFormat) -> list[Path]:
-    """Write report, scores, events and model into the folder; return what was written."""
+    """Write report, scores, events and model as one folder; return what was written."""
     from caps.detect.tables import event_table
     from caps.report import write_report
 
-    report, model = folder / REPORT, folder / MODEL
-    scores, events = folder / f"scores.{format}", folder / f"events.{format}"
-    if model.exists() and not (model / "manifest.json").is_file():
-        raise InputError(f"{model} is no model of CAPS", "name another folder with --out")
-    write_report(report_of(run), report)
-    write_scores(run.analysis, scores)
-    write_table(event_table(run.analysis, run.explained), events)
-    run.model.save(model)
-    return [report, scores, events, model]
+    scores, events = f"scores.{format}", f"events.{format}"
+    with writing_together(folder, kind=RESULTS, version=VERSION) as staging:
+        write_report(report_of(run), staging / REPORT)
+        write_scores(run.analysis, staging / scores)
+        write_table(event_table(run.analysis, run.explained), staging / events)
+        run.model.save(staging / MODEL)
+    return [folder / name for name in (REPORT, scores, events, MODEL)]

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from caps.cli.results import event_facts, print_events, quiet_threads, table_path, write_table
+from caps.cli.results import check_table, event_facts, print_events, quiet_threads, write_table
 
 
 def events(
@@ -40,7 +40,7 @@ def events(
         Print JSON instead of a table.
     """
     if out is not None:
-        table_path(out)
+        check_table(out, file)
     quiet_threads()
     from caps.detect import CAPS
     from caps.detect.tables import event_table

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from caps.cli.results import fit_progress, names_in, quiet_threads, stretches_in
-from caps.errors import InputError
+from caps.replacing import check_folder
 
 
 def fit(
@@ -57,16 +57,12 @@ def fit(
     json_output
         Print JSON instead of text.
     """
-    if (
-        out.exists()
-        and not (out / "manifest.json").is_file()
-        and (out.is_file() or any(out.iterdir()))
-    ):
-        raise InputError(f"{out} is no model of CAPS", "name a new folder with --out")
     quiet_threads()
     from caps.detect import CAPS
+    from caps.detect.storage import KIND
     from caps.series import read
 
+    check_folder(out, kind=KIND)
     model = CAPS(
         train=train,
         alarms=alarms,

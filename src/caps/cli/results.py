@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from caps.artifacts import replacing, write_text
 from caps.errors import InputError
+from caps.replacing import check_file
 
 if TYPE_CHECKING:
     from caps.detect import CAPS, Analysis, Explanation
@@ -55,12 +56,6 @@ def stretches_in(texts: tuple[str, ...]) -> list[tuple[str, str]]:
             raise InputError(f"--known {text!r} is no stretch", "write START..END, rows or moments")
         stretches.append((start, end))
     return stretches
-
-
-def check_folder(out: Path) -> None:
-    """Refuse a file where a folder is to be written, before any work is done."""
-    if out.exists() and not out.is_dir():
-        raise InputError(f"{out} is a file", "name a folder with --out")
 
 
 @contextmanager
@@ -176,10 +171,13 @@ def write_scores(analysis: "Analysis", path: Path) -> None:
     write_table(frame, path)
 
 
-def table_path(out: Path) -> None:
-    """Refuse names that say neither CSV nor Parquet."""
+def check_table(out: Path, file: Path) -> None:
+    """Refuse a table that could not be written, or would replace the file it is made from."""
     if out.suffix not in (".csv", ".parquet"):
         raise InputError(f"{out} is neither .csv nor .parquet", "end the name in one of them")
+    check_file(out)
+    if out.exists() and file.exists() and out.samefile(file):
+        raise InputError(f"{out} is the file to read", "name another file with --out")
 
 
 def report_of(run: Run) -> "Report":

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from caps.cli.results import quiet_threads, table_path, write_scores
+from caps.cli.results import check_table, quiet_threads, write_scores
 
 
 def score(
@@ -35,7 +35,7 @@ def score(
     json_output
         Print JSON instead of text.
     """
-    table_path(out)
+    check_table(out, file)
     quiet_threads()
     from caps.detect import CAPS
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from caps.errors import InputError
+from caps.replacing import check_file, check_folder
 
 if TYPE_CHECKING:
     from caps.simulate.summary import Summary
@@ -32,7 +33,12 @@ def simulate(
     """
     if out is None and gallery is None:
         raise InputError("nothing to write", "give --out FOLDER, --gallery FILE.png or both")
+    from caps.simulate.storage import KIND
+
+    if out is not None:
+        check_folder(out, kind=KIND)
     if gallery is not None:
+        check_file(gallery)
         from caps.simulate.gallery import draw_gallery
 
         draw_gallery(gallery, seed=seed)

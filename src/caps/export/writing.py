@@ -16,6 +16,7 @@ from caps.errors import CapsError, InputError
 from caps.export.file import described, sealed
 from caps.export.graph import graph_of
 from caps.export.model import OnnxModel
+from caps.replacing import check_file
 from caps.series import Series
 
 CHECKED_ROWS = 1024  # of the training part
@@ -34,8 +35,7 @@ class Exported:
 def write_onnx(model: CAPS, path: str | os.PathLike[str]) -> Exported:
     """Write a fitted model as one ONNX file, for `OnnxModel.load`."""
     path = Path(path)
-    if path.is_dir():
-        raise InputError(f"{path} is a folder", "name a file, like model.onnx")
+    check_file(path)
     fitted: Fitted = model.fitted_
     learned = {
         place: channel.detector

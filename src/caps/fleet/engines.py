@@ -10,6 +10,7 @@ from typing import Any, Literal, Protocol, Self
 
 from caps.errors import InputError
 from caps.fleet.jobs import Outcome, Task, work
+from caps.orphans import end_with
 
 EngineName = Literal["local", "ray"]
 PATIENCE = 1.0  # seconds between looks at what a cluster has
@@ -61,8 +62,13 @@ class LocalEngine:
 
     def submit(self, task: Task) -> None:
         if self.pool is None:
-            # A forked child would inherit the locks of torch's threads.
-            self.pool = ProcessPoolExecutor(self.slots, multiprocessing.get_context("spawn"))
+            self.pool = ProcessPoolExecutor(
+                self.slots,
+                # A forked child would inherit the locks of torch's threads.
+                multiprocessing.get_context("spawn"),
+                initializer=end_with,
+                initargs=(os.getpid(),),
+            )
         try:
             self.running[self.pool.submit(self.job, task)] = task
         except BrokenProcessPool as error:

@@ -16,6 +16,7 @@ from caps.fleet.plan import Entry
 from caps.fleet.running import run
 from caps.fleet.summary import render_summary
 from caps.fleet.tables import check_parquet, series_columns, write_part
+from caps.replacing import check_room
 
 TABLE, PAGE = "series.parquet", "summary.html"
 KIND = "caps.fleet"
@@ -163,11 +164,10 @@ def _start(
 def _claim(out: Path, job: str, tasks: list[Task]) -> None:
     """Make the folder one of this job, or see that it is."""
     journal = out / JOURNAL
-    if out.exists() and not out.is_dir():
-        raise InputError(f"{out} is a file", "name a folder with --out")
-    if not journal.exists() and out.is_dir() and any(out.iterdir()):
+    check_room(out)
+    if not journal.is_file() and out.is_dir() and any(out.iterdir()):
         raise InputError(f"{out} holds files that are no fleet", "name a new folder with --out")
-    if journal.exists():
+    if journal.is_file():
         try:
             known = json.loads(journal.read_text(encoding="utf-8"))
         except ValueError:

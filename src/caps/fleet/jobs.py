@@ -146,8 +146,6 @@ def _fitted(task: Task) -> dict[str, Any]:
         "fit_seconds": time.monotonic() - started,
         "fit_cpu_seconds": time.process_time() - used,
     }
-    folder = task.out / MODELS / entry.name
-    model.save(folder)
     train = series if entry.train is None else series.split(entry.train)[0]
     told = {"train_rows": len(train), "model": f"{MODELS}/{entry.name}", **spent}
     return _write(task, model, series, told)
@@ -171,10 +169,16 @@ def _scored(task: Task) -> dict[str, Any]:
 
 
 def _write(task: Task, model: "CAPS", series: Series, told: dict[str, Any]) -> dict[str, Any]:
-    """Write scores and events, then the marker; return the facts of the series."""
-    entry = task.entry
-    scores = score_columns(entry.id, series, model.score_frame(series))
-    events = event_columns(entry.id, series, model.events(series), scores["score"])
+    """Write model, scores and events, then the marker; return the facts of the series."""
+    from caps.detect.tables import event_table, score_table
+
+    entry, analysis = task.entry, model.analyze(series)
+    scores = score_columns(entry.id, series, score_table(analysis))
+    found = event_table(analysis, analysis.explanations())
+    events = event_columns(entry.id, series, found, scores["score"])
+    task.marker.unlink(missing_ok=True)  # of other settings: what it speaks of is replaced now
+    if task.models is None:
+        model.save(task.out / MODELS / entry.name)
     write_part(task.out / SCORES / f"{entry.name}.parquet", SCORES, scores)
     write_part(task.out / EVENTS / f"{entry.name}.parquet", EVENTS, events)
     rows, times = len(series), scores["time"]
@@ -190,7 +194,7 @@ def _write(task: Task, model: "CAPS", series: Series, told: dict[str, Any]) -> d
         "expected_events": model.expected_alarms_["per 1000 rows"] * rows / 1000,
         **strongest(events),
         **told,
-        "notes": [*series.notes(), *model.notes_],
+        "notes": list(dict.fromkeys([*series.notes(), *analysis.notes, *model.notes_])),
     }
     write_text(task.marker, json.dumps({"key": task.key, "facts": facts}, indent=1) + "\n")
     return facts

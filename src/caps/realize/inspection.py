@@ -27,6 +27,7 @@ from caps.realize.inspection_views import (
 from caps.realize.page import Picture, Section, render_page
 from caps.realize.pretrained import Pretrained
 from caps.realize.samplers import Sampler
+from caps.replacing import check_room
 from caps.simulate import simulate_pairs
 
 if TYPE_CHECKING:
@@ -111,8 +112,7 @@ def _unseen_seed(pretrained: Pretrained, seed: int | None) -> int:
 def _check(pretrained: Pretrained, out: Path, pairs: int, samplers: Sequence[Sampler]) -> None:
     if pairs < FEWEST_PAIRS:
         raise InputError(f"{pairs} pairs show too little", f"ask for {FEWEST_PAIRS} or more")
-    if out.is_file():
-        raise InputError(f"{out} is a file", "name a folder for the figures")
+    check_room(out)
     if samplers and pretrained.preset.realize.mechanism == "vae":
         raise InputError("a VAE draws in one pass, without a sampler", "leave the samplers out")
 

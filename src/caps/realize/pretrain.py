@@ -19,10 +19,11 @@ from caps.realize.checks import realization_checks
 from caps.realize.experts import Denoiser, ExpertStage
 from caps.realize.modes import Modes, organise
 from caps.realize.presets import Preset, preset_to_dict
-from caps.realize.pretrained import Expert, Mode, Pretrained
+from caps.realize.pretrained import KIND, Expert, Mode, Pretrained
 from caps.realize.router import Router, RouterStage
 from caps.realize.source import ModeSource, Source, encode_source, mode_sources
 from caps.realize.vae import ResidualVae, VaeStage
+from caps.replacing import check_folder, check_room
 from caps.represent import Representation, RepresentationStage, representation_checks
 from caps.simulate import PairBatch, load_pairs, save_pairs, simulate_pairs
 from caps.training import Batches, Progress, Schedule, seeded, start_fabric, train
@@ -105,6 +106,8 @@ class Pretraining:
             raise InputError(
                 f"{self.work} was begun with other settings", "resume with the same, or start anew"
             )
+        check_folder(self.folder, kind=KIND)
+        check_room(self.work)
         fabric.barrier()  # nobody writes before all have looked
         if fabric.is_global_zero:
             write_text(note, text)

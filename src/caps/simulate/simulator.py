@@ -1,5 +1,6 @@
 """Pairs in any number: blocks with a random stream each, so that workers change nothing."""
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
@@ -7,6 +8,7 @@ from functools import partial
 import numpy as np
 
 from caps.errors import InputError
+from caps.orphans import end_with
 from caps.simulate.anomaly.operation import FAMILIES
 from caps.simulate.block import BLOCK_BASES, BLOCK_PAIRS, simulate_block
 from caps.simulate.pairs import WINDOW, PairBatch
@@ -55,7 +57,8 @@ def _simulated(
     if workers == 1 or len(blocks) == 1:
         yield from map(block, blocks)
         return
-    with ProcessPoolExecutor(min(workers, len(blocks))) as pool:
+    processes = min(workers, len(blocks))
+    with ProcessPoolExecutor(processes, initializer=end_with, initargs=(os.getpid(),)) as pool:
         yield from pool.map(block, blocks)
 
 
