@@ -148,7 +148,7 @@ def _digest(manifest: str) -> str:
         manifest, parse_float=lambda digits: [digits], parse_int=lambda digits: [digits]
     )
     facts = {name: spelled[name] for name in sorted(spelled) if name not in OWN}
-    text = json.dumps(facts, sort_keys=True, separators=(",", ":"))
+    text = json.dumps(facts, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
 

@@ -143,7 +143,7 @@ class Arrivals:
     def _accept(self, values: FloatArray, time: int | None) -> None:
         position, beside = self._position(time)
         arrival, held = Arrival(position, time, values), self.waiting.get(position)
-        if self.passed is not None and position <= self.passed:
+        if self._is_past(position):
             if position in self.recent:
                 self.counts.duplicate += 1
             else:
@@ -163,6 +163,12 @@ class Arrivals:
         else:
             self.counts.out_of_order += 1
         self.waiting[position] = arrival
+
+    def _is_past(self, position: int) -> bool:
+        """Whether the turn of this place has come, even if nothing after it has."""
+        if self.passed is not None and position <= self.passed:
+            return True
+        return self.newest is not None and position < self.newest[0] - self.lateness
 
     def _go_on(self, position: int, time: int | None) -> None:
         """Make a row the newest."""
