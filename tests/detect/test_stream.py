@@ -210,7 +210,7 @@ def test_the_state_of_another_model_or_an_edited_one_is_refused(
 
 def test_every_edit_of_a_digit_in_the_state_is_refused(model: CAPS, tmp_path: Path) -> None:
     stream = model.stream(lateness=2)
-    frame = metrics()[:40]
+    frame = metrics()[:70]
     stream.extend(frame[["load", "heat"]].to_numpy(), [*frame["time"]])
     stream.save(tmp_path / "state")
     path = tmp_path / "state" / "manifest.json"

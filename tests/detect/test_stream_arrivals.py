@@ -33,9 +33,7 @@ def run(arrivals: Arrivals, times: Iterable[int], *, end: bool = True) -> list[i
 @pytest.mark.parametrize("lateness", [0, 1, 3])
 @pytest.mark.parametrize("steps", [LEAP + 1, 60, 1440, 9_999, 30_000_000])
 @pytest.mark.parametrize("place", [1, 2, 20, 38])
-def test_one_row_ahead_is_dropped_and_costs_no_other(
-    steps: int, place: int, lateness: int
-) -> None:
+def test_one_row_ahead_is_dropped_and_costs_no_other(steps: int, place: int, lateness: int) -> None:
     arrivals, rows = Arrivals(STEP, lateness), at(*range(40))
     ahead = rows[place - 1] + steps * STEP
     assert run(arrivals, [*rows[:place], ahead, *rows[place:]]) == rows

@@ -38,7 +38,7 @@ class Webhook:
             raise InputError(f"the webhook {url!r} is no web address", "give http:// or https://")
         self.url, self.most, self.timeout = url, most, timeout
         self.first_pause, self.longest_pause = first_pause, longest_pause
-        self.delivered = self.refused = self.dropped = 0
+        self.delivered = self.refused = self.dropped = self.tries = 0
         self.arrived: Callable[[str], None] = lambda name: None
         self._waiting: deque[Alert] = deque()
         self._changed = threading.Condition()
@@ -91,6 +91,7 @@ class Webhook:
                     return
                 alert = self._waiting[0]
             problem, again = self._post(alert)
+            self.tries += 1
             if problem is not None:
                 _say(f"{problem}, " + (f"again in {pause:g} s" if again else "given up"))
             if problem is not None and again:
