@@ -9,9 +9,9 @@ import pytest
 import torch
 
 from caps import CAPS, InputError
+from caps.artifacts import sealed
 from caps.detect import Detector, DetectorConfig, EventRules
 from caps.detect.few_windows import few_logits
-from caps.artifacts import sealed
 from caps.detect.stream import Stream
 from caps.detect.stream_storage import SavedStreams
 from caps.errors import ArtifactError

@@ -198,7 +198,7 @@ class Records:
 
 
 def _fields(text: str, delimiter: str) -> list[str]:
-    return next(csv.reader([text], delimiter=delimiter))
+    return next(csv.reader([text], delimiter=delimiter, strict=True))
 
 
 def _object(text: str) -> dict[str, Any]:
