@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -16,6 +17,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from mutated_input import check, mutated, rows, watched, written
 
 from caps import CAPS
 from caps.cli.main import main
@@ -574,6 +576,19 @@ def test_a_replaced_file_is_read_by_its_own_header() -> None:
     assert parse("time;load\n2024-05-06;15\n2024-05-06;15;25") == []
     records.begin_again()
     assert parse('{"time": "2024-05-07", "heat": 26, "load": 16}') == [[16, 26]]
+
+
+def test_mutated_inputs_are_read_to_their_end_and_every_line_is_accounted_for(
+    tmp_path: Path, folder: Path
+) -> None:
+    """As tools/checks/fuzz_watch.py does with thousands of them."""
+    model = CAPS.load(folder)
+    for number in range(40):
+        rng = random.Random(f"1 {number}")
+        data = mutated(rng, written(rng, rows(rng, 12)))
+        work = tmp_path / str(number)
+        work.mkdir()
+        check(watched(model, rng, data, work))
 
 
 def test_a_renamed_metric_is_told_and_ends_with_an_error(

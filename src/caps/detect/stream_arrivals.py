@@ -32,6 +32,7 @@ class Counts:
     late: int = 0  # refused: its place had been passed
     duplicate: int = 0  # refused: its place was taken
     ahead: int = 0  # refused: far ahead, and no later row confirmed it
+    completed: int = 0  # taken into a row held that lacked its values
     off_grid: int = 0  # accepted, more than a tenth of a step beside the grid
     returned: int = 0  # times that a jump, or the first row, turned out to be false
     gaps: int = 0
@@ -244,6 +245,7 @@ class Arrivals:
         if np.isfinite(both).sum() == np.isfinite(held.values).sum():
             self.counts.duplicate += 1
             return held
+        self.counts.completed += 1
         return Arrival(held.position, held.time, both)
 
     def _hand_on(self, arrival: Arrival) -> None:
