@@ -49,7 +49,8 @@ def main() -> None:
                     continue
             totals["refused as a whole" if outcome.refused else "read"] += 1
             for name in ("lines", "headers", "malformed", "rows", "not_taken"):
-                setattr(total, name, getattr(total, name) + getattr(outcome, name))
+                if outcome.refused is None:
+                    setattr(total, name, getattr(total, name) + getattr(outcome, name))
     print(f"{options.inputs} inputs, {failures} tracebacks or lines unaccounted for")
     print(", ".join(f"{count} {what}" for what, count in totals.items()))
     print(total)
