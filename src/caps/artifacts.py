@@ -30,6 +30,9 @@ __all__ = [
     "writing_together",
 ]
 
+SEAL = "digest"
+OWN = {"kind", "version", "sha256", SEAL}  # checked on their own
+
 Arrays = Mapping[str, np.ndarray]
 
 
@@ -118,6 +121,29 @@ def read_folder(
             raise ArtifactError(f"{folder / MANIFEST} names {group!r}", "write the folder again")
         groups[group] = _read_arrays(path, expected)
     return manifest, groups
+
+
+def sealed(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """The facts of a manifest with a digest of them, for `write_folder`; see `check_seal`."""
+    return {**facts, SEAL: _digest(json.dumps(facts, allow_nan=False))}
+
+
+def check_seal(folder: Path, *, remedy: str) -> None:
+    """Refuse a manifest whose facts are not those that were `sealed`, to the last digit."""
+    path = folder / MANIFEST
+    text = path.read_text(encoding="utf-8")
+    if json.loads(text).get(SEAL) != _digest(text):
+        raise ArtifactError(f"{path} was edited (its own digest differs)", remedy)
+
+
+def _digest(manifest: str) -> str:
+    """SHA-256 of the facts as they are spelled: two spellings may be one number as a float."""
+    spelled: dict[str, Any] = json.loads(
+        manifest, parse_float=lambda digits: [digits], parse_int=lambda digits: [digits]
+    )
+    facts = {name: spelled[name] for name in sorted(spelled) if name not in OWN}
+    text = json.dumps(facts, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _read_arrays(path: Path, expected: object) -> dict[str, np.ndarray]:

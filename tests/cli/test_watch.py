@@ -2,25 +2,31 @@
 
 import json
 import os
+import random
 import signal
+import socket
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from mutated_input import check, mutated, rows, watched, written
 
 from caps import CAPS
 from caps.cli.main import main
 from caps.detect import Event, EventRules
-from caps.detect.stream_events import EventChange
+from caps.detect.stream_events import EventChange, EventTracker
+from caps.errors import InputError
 from caps.watch import Incidents, Lines, Records, Watcher, WatchState, Webhook
+from caps.watch.following import BLOCK, LONGEST
+from caps.watch.remarks import Silence
 from patience import PATIENCE
 from untrained_weights import FAST, noisy_wave, save_untrained_weights
 
@@ -75,7 +81,8 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: object, code: int = 0) -
         signal.signal(number, handler)
     shown = capsys.readouterr()
     assert stop.value.code == code, shown.err
-    return [json.loads(line) for line in shown.out.splitlines()] if code == 0 else [{"": shown.err}]
+    assert "Traceback" not in shown.err
+    return [*map(json.loads, shown.out.splitlines()), *([{"": shown.err}] if code else [])]
 
 
 def closed(lines: list[dict]) -> list[tuple[int, int]]:
@@ -126,7 +133,10 @@ def test_malformed_lines_are_counted_and_told(
         ("ts,load\n1,2\n", ("--id", "host"), "--id one of ts, load"),
         ("ts,load\n1,2\n", ("--webhook", "ftp://x"), "http"),
         ("ts,load\n1,2\n", ("--lateness", "-1"), "give 0"),
-        ("ts,load\n1,2\n", ("--recovery", "-1"), "give 0"),
+        ("ts,load\n1,2\n", ("--recovery=-1",), "give 0"),
+        ("ts,load\n1,2\n", ("--recovery", "soon"), "such as 6h"),
+        ("ts,load,load\n1,2,3\n", (), "two columns 'load'"),
+        ("ts,lo\rad\n1,2\n", (), "channels of the model"),
     ],
 )
 def test_unusable_input_names_the_remedy(
@@ -135,7 +145,7 @@ def test_unusable_input_names_the_remedy(
 ) -> None:  # fmt: skip
     path = tmp_path / "metrics.csv"
     path.write_text(text + "2024-05-01,1\n")
-    assert remedy in run(capsys, folder, "--input", path, *arguments, code=2)[0][""]
+    assert remedy in run(capsys, folder, "--input", path, *arguments, code=2)[-1][""]
 
 
 def test_several_series_by_id_have_streams_of_their_own(
@@ -213,7 +223,15 @@ class Receiver(BaseHTTPRequestHandler):
         self.server.seen.append(  # type: ignore[attr-defined]
             (answer, self.headers["Idempotency-Key"], json.loads(body))
         )
+        time.sleep(self.server.pause)  # type: ignore[attr-defined]
         self.send_response(answer)
+        if 300 <= answer < 400:
+            self.send_header("Location", "/elsewhere")
+        self.end_headers()
+
+    def do_GET(self) -> None:
+        self.server.got.append(self.path)  # type: ignore[attr-defined]
+        self.send_response(200)
         self.end_headers()
 
     def log_message(self, *args: object) -> None:
@@ -223,7 +241,8 @@ class Receiver(BaseHTTPRequestHandler):
 @pytest.fixture
 def receiver() -> Iterator[HTTPServer]:
     server = HTTPServer(("127.0.0.1", 0), Receiver)
-    server.answers, server.seen = [], []  # type: ignore[attr-defined]
+    server.answers, server.seen, server.got = [], [], []  # type: ignore[attr-defined]
+    server.pause = 0  # type: ignore[attr-defined]
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     yield server
@@ -332,8 +351,15 @@ def test_a_replaced_file_is_read_from_its_start(tmp_path: Path) -> None:
     place = lines.place()
     (tmp_path / "new").write_bytes(b"d\n")
     os.replace(tmp_path / "new", path)
-    assert lines.read(0) == []
+    assert lines.read(0) == [b"c"]  # nobody will end this line
+    assert lines.restarts == 1
     assert lines.read(0) == [b"d"]
+    path.write_bytes(b"")
+    assert lines.read(0) == []
+    path.write_bytes(b"e\n")
+    assert lines.read(0) == [b"e"]
+    assert lines.restarts == 2
+    path.write_bytes(b"d\n")
     assert not Lines(path).go_on(place)
     ended = Lines(path)
     assert ended.read(0) == [b"d"]
@@ -359,22 +385,372 @@ def test_standard_input_tells_an_event_while_it_is_still_open(folder: Path) -> N
     assert errors.startswith("772 rows")
 
 
-def test_events_within_the_recovery_window_are_one_incident() -> None:
+def change(what: str, start: int, end: int, channel: str = "load") -> EventChange:
+    return EventChange(what, 1, Event(start, end, start, 0.9), {channel: 0.9, "other": 0.1})
+
+
+def test_events_within_the_chosen_recovery_are_one_incident() -> None:
     incidents = Incidents(recovery=10)
-
-    def change(what: str, start: int, end: int) -> bool:
-        return incidents.begins(EventChange(what, 1, Event(start, end, start, 0.9), {}))
-
-    assert change("opened", 5, 6)
+    assert incidents.begins(change("opened", 5, 6))
     assert incidents.recovered(40) is None  # the event is still open
-    assert not change("closed", 5, 30)
+    assert not incidents.begins(change("closed", 5, 30))
     assert incidents.recovered(39) is None
-    assert not change("opened", 39, 40)
-    assert not change("closed", 39, 41)
+    assert incidents.ended_by(change("opened", 39, 40)) is None
+    assert not incidents.begins(change("opened", 39, 40))
+    assert not incidents.begins(change("closed", 39, 41))
     restored = Incidents(recovery=10)
-    restored.restore(incidents.facts())
+    restored.restore(json.loads(json.dumps(incidents.facts())))
     over = restored.recovered(51)
     assert over is not None
     assert (over.start, over.end, over.events) == (5, 41, 2)
     assert restored.recovered(60) is None
     assert restored.number == 1
+
+
+def test_an_event_led_by_another_channel_is_a_new_incident() -> None:
+    incidents = Incidents(recovery=100)
+    incidents.begins(change("opened", 5, 6))
+    incidents.begins(change("closed", 5, 8))
+    over = incidents.ended_by(change("opened", 20, 21, "heat"))
+    assert over is not None
+    assert (over.start, over.end) == (5, 8)
+    assert incidents.begins(change("opened", 20, 21, "heat"))
+
+
+def test_by_default_every_event_is_an_incident_that_ends_after_a_quiet_of_its_length() -> None:
+    incidents = Incidents()
+    assert incidents.begins(change("opened", 5, 6))
+    assert not incidents.begins(change("closed", 5, 25))
+    assert incidents.recovered(44) is None
+    again = change("opened", 40, 41)  # while the first recovers
+    over = incidents.ended_by(again)
+    assert over is not None
+    assert (over.number, over.end) == (1, 25)
+    assert incidents.begins(again)
+    assert not incidents.begins(change("closed", 40, 43))
+    assert incidents.recovered(45) is None
+    assert incidents.recovered(46) is not None
+    assert incidents.number == 2
+
+
+def test_seven_anomalies_in_twelve_days_are_seven_alerts() -> None:
+    """Twelve days of hours are 288 rows, with three odd ones in every 41."""
+    incidents, tracker, alerts, over = Incidents(), EventTracker(0.5, EventRules(), ("load",)), 0, 0
+    for row in range(288):
+        score = 0.9 if row % 41 in (12, 13, 14) else 0.1
+        for each in tracker.feed(row, None, score, 0.01, np.ones(1)):
+            over += incidents.ended_by(each) is not None
+            alerts += incidents.begins(each)
+        over += incidents.recovered(row + 1) is not None
+    assert (alerts, over) == (7, 6)  # the last one has not recovered yet
+
+
+def test_by_default_every_event_is_an_alert_and_times_are_told(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, folder: Path, spans: list
+) -> None:
+    path = tmp_path / "metrics.csv"
+    metrics().to_csv(path, index=False)
+    lines = run(capsys, folder, "--input", path, "--json")
+    opened = [line for line in lines if line["what"] == "opened"]
+    over = [line for line in lines if line["what"] == "recovered"]
+    assert len(opened) == lines[-1]["incidents"] == len(spans)
+    assert all(line["alert"] for line in opened)
+    assert len(over) >= len(spans) - 1
+    assert all(line["quiet"].split()[1] in ("min", "h") for line in over)
+
+
+def test_a_recovery_may_be_a_time(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, folder: Path
+) -> None:
+    path = tmp_path / "metrics.csv"
+    metrics().to_csv(path, index=False)
+    rows, minutes = (
+        run(capsys, folder, "--input", path, "--recovery", recovery) for recovery in ("40", "40min")
+    )
+    assert rows == minutes
+
+
+# Wrong lines: each is counted, told and skipped, and the rows around it are read.
+
+NESTED = "[" * 100_000 + "]" * 100_000
+BAD_NDJSON = [
+    '{"ts": "2024-05-01T00:01", "load": 1',
+    '"ts": "2024-05-01T00:01", "load": 1}',
+    '{"ts": "2024-05-01T00:01"}',
+    '{"ts": "2024-05-01T00:01", "laod": 5}',
+    '{"load": 5}',
+    '{"ts": "1600-01-01", "load": 5}',
+    '{"ts": "9999-12-31", "load": 5}',
+    '{"ts": "0001-01-01T00:00:00+14:00", "load": 5}',
+    '{"ts": "2024-05-01T00:01", "load": ' + "1" * 400 + "}",
+    '{"ts": "2024-05-01T00:01", "load": ' + "1" * 5000 + "}",
+    '{"ts": ' + "1" * 400 + ', "load": 5}',
+    '{"ts": "2024-05-01T00:01", "load": ' + NESTED + "}",
+    '{"ts": "2024-05-01T00:01", "load": {"a": 1}}',
+    '{"ts": ["2024"], "load": 5}',
+    '{"ts": "2024-05-01T00:01", "load": true}',
+    '{"ts": "2024-05-01T00:01", "load": "high"}',
+    "[1, 2]",
+    "7",
+    "\x00\x01",
+    '{"ts": "2024-05-01T00:01", "load": 5, "x": "' + "y" * LONGEST + '"}',
+]
+BAD_CSV = [
+    "2024-05-01T00:01,5\r7",
+    "2024-05-01T00:01,5\r,7",
+    "1600-01-01,5",
+    "9999-12-31,5",
+    "2024-05-01T00:01," + "1" * 400,
+    "1" * 400 + ",5",
+    "2024-05-01T00:01,5,6",
+    "2024-05-01T00:01",
+    ",5",
+    "2024-05-01T00:01,high",
+    '2024-05-01T00:01,"5',
+    "2024-05-01T00:01," + "y" * 200_000,
+]
+
+
+@pytest.mark.parametrize("place", [0, 1])
+@pytest.mark.parametrize("bad", BAD_NDJSON, ids=lambda bad: bad[:40])
+def test_a_bad_line_of_ndjson_is_counted_told_and_skipped(bad: str, place: int) -> None:
+    told: list[str] = []
+    good = [f'{{"ts": "2024-05-01T00:0{k}", "load": {k}}}' for k in range(3)]
+    if not (bad.startswith("{") or bad.endswith("}")):
+        place = 1  # as a first line it would be a header, and refused as one
+    records = Records(["load"])
+    records.complain = told.append
+    found = records.parse([line.encode() for line in [*good[:place], bad, *good[place:]]])
+    assert [record.values for record in found] == [[0.0], [1.0], [2.0]]
+    assert (records.malformed, len(told)) == (1, 1)
+
+
+@pytest.mark.parametrize("bad", BAD_CSV, ids=lambda bad: bad[:30])
+def test_a_bad_line_of_csv_is_counted_told_and_skipped(bad: str) -> None:
+    told: list[str] = []
+    records = Records(["load"])
+    records.complain = told.append
+    lines = ["ts,load", "2024-05-01T00:00,0", bad, "2024-05-01T00:02,2"]
+    found = records.parse([line.encode() for line in lines])
+    assert [record.values for record in found] == [[0.0], [2.0]]
+    assert (records.malformed, len(told)) == (1, 1)
+
+
+def test_a_row_without_its_id_is_malformed() -> None:
+    records = Records(["load"], series="host")
+    lines = ['{"ts": 1700000000, "load": 1, "host": "a"}', '{"ts": 1700000060, "load": 1}']
+    assert [record.series for record in records.parse([line.encode() for line in lines])] == ["a"]
+    assert records.malformed == 1
+
+
+def test_a_line_without_end_is_skipped_and_the_place_stays_right(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.write_bytes(b"a\n" + b"x" * (2 * LONGEST) + b"\nb\n")
+    lines, found = Lines(path), []
+    while not lines.ended:
+        found += lines.read(0)
+    assert [line[:1] for line in found] == [b"a", b"x", b"b"]
+    assert LONGEST < len(found[1]) <= LONGEST + BLOCK + 1
+    assert lines.place()["offset"] == path.stat().st_size
+
+
+def test_a_replaced_file_is_read_by_its_own_header() -> None:
+    records = Records(["load", "heat"])
+
+    def parse(text: str) -> list[list[float]]:
+        found = records.parse([line.encode() for line in text.splitlines()])
+        return [record.values for record in found]
+
+    assert parse("ts,load,heat\n2024-05-01,1,2") == [[1, 2]]
+    records.begin_again()
+    assert parse("heat;extra;load;time\n20;x;10;2024-05-02") == [[10, 20]]
+    records.begin_again()  # emptied, and written on without a header
+    assert parse("21;x;11;2024-05-03") == [[11, 21]]
+    assert parse("time;load;heat;extra\n2024-05-03;12;22;x") == [[12, 22]]  # files put together
+    records.begin_again()
+    again = Records(["load", "heat"])
+    again.restore(json.loads(json.dumps(records.layout())))
+    records = again
+    assert parse("time;laod;heat;extra\n2024-05-04;13;23;x") == []  # renamed: no guessing
+    assert records.malformed == 2
+    assert parse("time;load;heat\n2024-05-05;14;24") == [[14, 24]]
+    assert parse("time;load\n2024-05-06;15\n2024-05-06;15;25") == []
+    records.begin_again()
+    assert parse('{"time": "2024-05-07", "heat": 26, "load": 16}') == [[16, 26]]
+
+
+def test_mutated_inputs_are_read_to_their_end_and_every_line_is_accounted_for(
+    tmp_path: Path, folder: Path
+) -> None:
+    """As tools/checks/fuzz_watch.py does with thousands of them."""
+    model = CAPS.load(folder)
+    for number in range(40):
+        rng = random.Random(f"1 {number}")
+        data = mutated(rng, written(rng, rows(rng, 12)))
+        work = tmp_path / str(number)
+        work.mkdir()
+        check(watched(model, rng, data, work))
+
+
+def test_a_renamed_metric_is_told_and_ends_with_an_error(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, folder: Path
+) -> None:
+    path = tmp_path / "metrics.ndjson"
+    path.write_text(ndjson(metrics()[:20]).replace("load", "laod"))
+    *_, errors = run(capsys, folder, "--input", path, code=1)
+    assert "20 malformed lines" not in errors[""]
+    assert "it has none of the channels load" in errors[""]
+    assert "none of 20 lines could be scored" in errors[""]
+    path.write_text(
+        ndjson(metrics()[:20]) + ndjson(metrics()[20:150]).replace('load"', 'load":null,"x"')
+    )
+    lines = run(capsys, folder, "--input", path, "--json")
+    assert lines[-1]["silent"] == {"": ["load"]}
+
+
+def test_a_channel_that_falls_silent_is_told_once() -> None:
+    silence = Silence(["a", "b"])
+    rows = np.array([[1.0, 1.0]] + [[1.0, np.nan]] * 60)
+    assert silence.take(rows) == []
+    assert silence.silent() == []
+    assert silence.take(rows[1:]) == ["b"]
+    assert silence.take(rows[1:]) == []
+    assert silence.silent() == ["b"]
+    assert silence.take(rows) == []
+    assert silence.silent() == []
+
+
+def test_wrong_times_do_not_end_a_watch_nor_its_restart(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, folder: Path
+) -> None:
+    rows = ndjson(metrics()[:30]).splitlines(keepends=True)
+    wrong = ['{"ts": "9999-12-31", "load": 5}\n', '{"ts": "2093-01-01", "load": 5}\n']
+    path = tmp_path / "metrics.ndjson"
+    path.write_text("".join([*rows[:10], *wrong, *rows[10:20], wrong[1]]))
+    arguments = (folder, "--input", path, "--state", tmp_path / "state", "--json")
+    summary = run(capsys, *arguments)[-1]
+    assert (summary["rows"], summary["malformed"], summary["ahead"]) == (20, 1, 1)
+    assert (summary["late"], summary["held"]) == (0, 1)
+    with path.open("a") as growing:
+        growing.write("".join(rows[20:]))
+    main_errors = run(capsys, *arguments)[-1]
+    assert (main_errors["rows"], main_errors["ahead"], main_errors["held"]) == (30, 2, 0)
+
+
+def test_rows_that_are_refused_are_told(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, folder: Path
+) -> None:
+    rows = ndjson(metrics()[:30]).splitlines(keepends=True)
+    path = tmp_path / "metrics.ndjson"
+    ahead = '{"ts": "2093-01-01", "load": 5}\n'
+    path.write_text("".join([*rows[:5], *rows[8:20], rows[6], rows[19], ahead, *rows[20:]]))
+    model, told = CAPS.load(folder), []
+    given = Watcher(lambda name: model, Lines(path), Records(["load"]), print)
+    given.remarks.say = told.append  # type: ignore[method-assign]
+    given.run(lambda: False)
+    kinds = [text.partition(":")[0] for text in told]
+    assert kinds == [
+        "1 rows refused as too late",
+        "1 rows refused as repeated",
+        "1 rows refused as far ahead",
+    ]
+    assert all("2024-05-01T00:" in text for text in told)
+
+
+def test_a_second_watch_on_one_state_refuses(tmp_path: Path) -> None:
+    first = WatchState(tmp_path / "state")
+    with pytest.raises(InputError, match="another watch"):
+        WatchState(tmp_path / "state")
+    first.release()
+    second = WatchState(tmp_path / "state")
+    killed = subprocess.Popen(
+        [sys.executable, "-c", HOLD, tmp_path / "other"], stdout=subprocess.PIPE
+    )
+    assert killed.stdout is not None
+    assert killed.stdout.readline() == b"held\n"
+    with pytest.raises(InputError, match="another watch"):
+        WatchState(tmp_path / "other")
+    killed.kill()
+    killed.communicate()
+    WatchState(tmp_path / "other").release()
+    second.release()
+
+
+HOLD = """
+import sys, pathlib
+from caps.watch.state import WatchState
+state = WatchState(pathlib.Path(sys.argv[1]))
+print("held", flush=True)
+sys.stdin.read()
+import time; time.sleep(600)
+"""
+
+
+@pytest.mark.parametrize("code", [301, 302, 303, 307, 308])
+def test_a_redirect_is_not_followed_and_the_alert_is_kept(
+    receiver: HTTPServer, capsys: pytest.CaptureFixture[str], code: int
+) -> None:
+    receiver.answers += [code] * 50  # type: ignore[attr-defined]
+    hook = Webhook(address(receiver), first_pause=0.01)
+    hook.send({"id": "1"})
+    while len(receiver.seen) < 2:  # type: ignore[attr-defined]
+        time.sleep(0.005)
+    assert [alert["id"] for alert in hook.close(patience=0)] == ["1"]
+    assert hook.delivered == 0
+    assert "/elsewhere" in capsys.readouterr().err
+    assert receiver.got == []  # type: ignore[attr-defined]
+
+
+def test_an_answer_that_trickles_in_is_cut_off_and_sends_do_not_wait(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """One byte of the answer now and then would keep a time-out of the socket from ever ending."""
+    ended = threading.Event()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def trickle() -> None:
+            connection, _ = server.accept()
+            with connection, suppress(OSError):
+                while not ended.wait(0.02):
+                    connection.sendall(b"H")
+
+        thread = threading.Thread(target=trickle, daemon=True)
+        thread.start()
+        hook = Webhook(f"http://127.0.0.1:{server.getsockname()[1]}/", timeout=0.3)
+        for number in range(50):
+            hook.send({"id": str(number)})
+        while hook.tries == 0:
+            time.sleep(0.005)
+        assert len(hook.close(patience=0)) == 50
+        ended.set()
+        thread.join()
+    assert "did not answer within 0.3 s" in capsys.readouterr().err
+
+
+def test_a_slow_receiver_gets_all_alerts_in_order_after_the_end(receiver: HTTPServer) -> None:
+    """As long as alerts arrive, the end waits for the rest: patience is for each of them."""
+    receiver.pause = 0.02  # type: ignore[attr-defined]
+    hook = Webhook(address(receiver))
+    for number in range(40):
+        hook.send({"id": str(number)})
+    assert hook.close(patience=30) == []
+    arrived = [body["id"] for _, _, body in receiver.seen]  # type: ignore[attr-defined]
+    assert arrived == [str(number) for number in range(40)]
+
+
+def test_alerts_that_did_not_arrive_end_with_an_error(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, folder: Path, receiver: HTTPServer
+) -> None:
+    receiver.answers += [400] * 50  # type: ignore[attr-defined]
+    path = tmp_path / "metrics.ndjson"
+    path.write_text(ndjson(metrics()[700:800]))
+    *_, errors = run(capsys, folder, "--input", path, "--webhook", address(receiver), code=1)
+    assert "not all alerts arrived" in errors[""]
+    assert "refused" in errors[""]
+
+
+def test_an_id_of_any_letters_is_sent(receiver: HTTPServer) -> None:
+    hook = Webhook(address(receiver), first_pause=0.01)
+    hook.send({"id": "a\r\nX-Other: 1\ud800ä"})
+    assert hook.close(patience=30) == []
+    assert hook.delivered == 1

@@ -1,5 +1,6 @@
 """`CAPS.stream`: rows one at a time give what the whole series gives; odd arrivals are counted."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -8,9 +9,11 @@ import pytest
 import torch
 
 from caps import CAPS, InputError
+from caps.artifacts import sealed
 from caps.detect import Detector, DetectorConfig, EventRules
 from caps.detect.few_windows import few_logits
 from caps.detect.stream import Stream
+from caps.detect.stream_storage import SavedStreams
 from caps.errors import ArtifactError
 from caps.training import seeded
 from untrained_weights import FAST, noisy_wave, save_untrained_weights
@@ -135,9 +138,12 @@ def test_a_row_far_in_the_future_does_not_make_all_others_late(model: CAPS) -> N
     stream = model.stream()
     frame = metrics()[:30]
     for place, row in enumerate(frame.itertuples(index=False)):
-        stream.update([row.load, row.heat], row.time)
+        update = stream.update([row.load, row.heat], row.time)
         if place == 10:
-            assert len(stream.update([0.0, 0.0], "2093-01-01").scores) == 0
+            jump = stream.update([0.0, 0.0], "2093-01-01")
+            assert (len(jump.scores), jump.held, dict(jump.refused)) == (0, 1, {})
+        if place == 11:
+            assert (update.held, dict(update.refused)) == (0, {"ahead": 1})
     assert stream.counts.rows == 30
     assert (stream.counts.ahead, stream.counts.late) == (1, 0)
     later = pd.Timestamp("2025-01-01")
@@ -175,21 +181,49 @@ def test_a_restored_stream_goes_on_as_if_nothing_had_happened(
     assert again.counts.duplicate == 40
 
 
+def forge(folder: Path, old: str, new: str) -> None:
+    """Change the manifest as someone would who knows about the seal."""
+    path = folder / "manifest.json"
+    manifest = json.loads(path.read_text().replace(old, new))
+    facts = {name: manifest[name] for name in ("streams", "extra")}
+    path.write_text(json.dumps(manifest | sealed(facts)))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('"tracker"', '"tracked"', "no sound state"),
+        ('"model": "', '"model": "0', "another model"),
+        ('"version": 2', '"version": 1', "format version"),
+    ],
+)
 def test_the_state_of_another_model_or_an_edited_one_is_refused(
-    model: CAPS, tmp_path: Path
+    model: CAPS, tmp_path: Path, old: str, new: str, message: str
 ) -> None:
     stream = model.stream()
     stream.update([5.0, 0.0], "2024-05-01")
     stream.save(tmp_path / "state")
-    manifest = tmp_path / "state" / "manifest.json"
-    whole = manifest.read_text()
-    manifest.write_text(whole.replace('"tracker"', '"tracked"'))
-    with pytest.raises(ArtifactError, match="no sound state"):
+    forge(tmp_path / "state", old, new)
+    with pytest.raises(ArtifactError, match=message):
         model.stream(state=tmp_path / "state")
-    print_ = '"model": "'
-    manifest.write_text(whole.replace(print_, print_ + "0"))
-    with pytest.raises(ArtifactError, match="another model"):
-        model.stream(state=tmp_path / "state")
+
+
+def test_every_edit_of_a_digit_in_the_state_is_refused(model: CAPS, tmp_path: Path) -> None:
+    stream = model.stream(lateness=2)
+    frame = metrics()[:70]
+    stream.extend(frame[["load", "heat"]].to_numpy(), [*frame["time"]])
+    stream.save(tmp_path / "state")
+    path = tmp_path / "state" / "manifest.json"
+    whole, refused = path.read_text(), 0
+    digits = [place for place, letter in enumerate(whole) if letter.isdigit()]
+    for place in digits:
+        path.write_text(whole[:place] + str((int(whole[place]) + 1) % 10) + whole[place + 1 :])
+        with pytest.raises(ArtifactError):
+            SavedStreams(tmp_path / "state")
+        refused += 1
+    assert refused == len(digits) >= 386
+    path.write_text(whole)
+    assert model.stream(lateness=2, state=tmp_path / "state").counts == stream.counts
 
 
 def test_memory_does_not_grow_with_the_stream(model: CAPS) -> None:
@@ -220,6 +254,9 @@ def test_unusable_rows_and_models_name_the_remedy(model: CAPS) -> None:
         stream.update(["a", 1.0], "2024-05-01")
     with pytest.raises(InputError, match="no moment"):
         stream.update([1.0, 2.0], 17)
+    for time in ("9999-12-31", "1600-01-01", "0001-01-01T00:00:00+05:00"):
+        with pytest.raises(InputError, match="outside 1677 to 2262"):
+            stream.update([1.0, 2.0], time)
     with pytest.raises(InputError, match="lateness=-1"):
         model.stream(lateness=-1)
     assert stream.counts.rows == 0

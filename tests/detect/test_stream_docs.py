@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 
 from caps.cli.watch import watch
-from caps.detect.stream_arrivals import FARTHEST, Counts
+from caps.detect.stream_arrivals import FARTHEST, LEAP, RETURN, Counts
 from caps.detect.stream_drift import LIMIT, SPACING
-from caps.watch.webhook import MOST
+from caps.watch.incidents import LONGEST
+from caps.watch.remarks import SILENT
+from caps.watch.webhook import MOST, TIMEOUT
 from untrained_weights import FAST, save_untrained_weights
 
 PAGE = (Path(__file__).parents[2] / "docs" / "streaming.md").read_text(encoding="utf-8")
@@ -38,9 +40,12 @@ def test_options_counts_and_numbers_are_those_of_the_code() -> None:
     assert shown - {"causal", "out", "long"} <= options
     for name in set(Counts().to_dict()) - {"rows"}:
         assert f"`{name}`" in PAGE
-    assert f"more than {FARTHEST:,} steps ahead" in PAGE
+    assert f"more than {LEAP} steps ahead" in PAGE
+    assert f"at most {FARTHEST:,} steps on" in PAGE
+    assert f"look late; {RETURN} of them" in PAGE
     assert f"at least {LIMIT:,} looks ({LIMIT * SPACING:,} rows)" in PAGE
     assert f"One p-value in {SPACING} rows" in PAGE
     assert f"{MOST:,} wait at most" in PAGE
-    recovery = inspect.signature(watch).parameters["recovery"].default
-    assert f"`--recovery` rows ({recovery})" in PAGE
+    assert f"({LONGEST} rows at most)" in PAGE
+    assert f"an answer has {TIMEOUT:g} s" in PAGE
+    assert f"without a value in {SILENT} rows" in PAGE

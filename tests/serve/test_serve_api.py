@@ -202,6 +202,9 @@ def test_streams_score_as_rows_come_and_go_on_after_a_restart(
         feed(client, table.iloc[[1059, 1060]])
     with listening(chosen) as address, httpx.Client(base_url=address, timeout=PATIENCE) as client:
         feed(client, table.iloc[1061:1200])
+        ahead = sent(table.iloc[[1199]]) | {"time": ["2093-01-01T00:00:00"]}
+        answer = client.post("/v1/models/live/streams/a", json=ahead).json()
+        assert (answer["score"], answer["held"], answer["refused"]) == ([], 1, {})
         last = client.delete("/v1/models/live/streams/a")
         assert last.status_code == 200
         assert client.delete("/v1/models/live/streams/a").status_code == 404
@@ -209,6 +212,8 @@ def test_streams_score_as_rows_come_and_go_on_after_a_restart(
     scores = [score for update in updates for score in update["score"]]
     assert np.allclose(scores, whole["score"], atol=1e-6)
     assert updates[1]["counts"]["duplicate"] == 1
+    assert updates[1]["refused"] == {"duplicate": 1}
+    assert last.json()["refused"] == {"ahead": 1}
     changes = [each for update in [*updates, last.json()] for each in update["changes"]]
     closed = [(each["start_row"], each["end_row"]) for each in changes if each["what"] == "closed"]
     assert closed == [(each["start_row"], each["end_row"]) for each in whole["events"]]

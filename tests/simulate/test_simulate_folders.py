@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from caps.artifacts import sealed
 from caps.errors import ArtifactError
 from caps.simulate import PairBatch, load_pairs, save_pairs
 
@@ -14,6 +15,13 @@ from caps.simulate import PairBatch, load_pairs, save_pairs
 def folder(pairs: PairBatch, tmp_path: Path) -> Path:
     save_pairs(pairs[:60], tmp_path / "pairs", seed=11)
     return tmp_path / "pairs"
+
+
+def forge(folder: Path, manifest: dict) -> None:
+    """Write a manifest as someone would who knows about the seal."""
+    own = ("kind", "version", "sha256", "digest")
+    facts = {name: value for name, value in manifest.items() if name not in own}
+    (folder / "manifest.json").write_text(json.dumps(manifest | sealed(facts)))
 
 
 def test_pairs_come_back_as_written(pairs: PairBatch, folder: Path) -> None:
@@ -31,6 +39,19 @@ def test_the_manifest_counts_what_is_there(folder: Path) -> None:
     assert manifest["families"] == {"point": 20, "periodic": 20, "trend": 20}
     assert sum(manifest["operations"].values()) == 60
     assert sum(manifest["generators"].values()) == 60
+
+
+def test_every_edit_of_a_digit_in_the_manifest_is_refused(folder: Path) -> None:
+    path = folder / "manifest.json"
+    whole = path.read_text()
+    digits = [place for place, letter in enumerate(whole) if letter.isdigit()]
+    assert len(digits) > 100
+    for place in digits:
+        path.write_text(whole[:place] + str((int(whole[place]) + 1) % 10) + whole[place + 1 :])
+        with pytest.raises(ArtifactError):
+            load_pairs(folder)
+    path.write_text(whole)
+    assert len(load_pairs(folder)) == 60
 
 
 def test_a_truncated_file_is_refused(folder: Path) -> None:
@@ -63,13 +84,13 @@ def test_a_newer_folder_is_refused(folder: Path) -> None:
 def test_names_in_another_order_are_translated(pairs: PairBatch, folder: Path) -> None:
     manifest = json.loads((folder / "manifest.json").read_text())
     turned = dict(reversed(manifest["families"].items()))
-    (folder / "manifest.json").write_text(json.dumps(manifest | {"families": turned}))
+    forge(folder, manifest | {"families": turned})
     assert np.array_equal(load_pairs(folder).family, 2 - pairs[:60].family)
 
 
 def test_unknown_operations_are_refused(folder: Path) -> None:
     manifest = json.loads((folder / "manifest.json").read_text())
     renamed = {f"X{name}": count for name, count in manifest["operations"].items()}
-    (folder / "manifest.json").write_text(json.dumps(manifest | {"operations": renamed}))
+    forge(folder, manifest | {"operations": renamed})
     with pytest.raises(ArtifactError, match="does not know"):
         load_pairs(folder)

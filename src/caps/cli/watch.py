@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from caps.cli.results import quiet_threads
-from caps.errors import InputError
+from caps.errors import CapsError, InputError
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from caps.detect import CAPS
     from caps.watch.watcher import ModelOf
 
@@ -25,7 +27,7 @@ def watch(
     id: str | None = None,
     alarms: str | None = None,
     lateness: int = 0,
-    recovery: int = 128,
+    recovery: str | None = None,
     state: Path | None = None,
     save_every: float = 60.0,
     webhook: str | None = None,
@@ -52,7 +54,8 @@ def watch(
     lateness
         Steps that a row waits for rows that should have come before it.
     recovery
-        Rows without an event after which an incident is over; until then it is one alert.
+        Events closer than this are one incident and one alert: a time such as 6h, or a number of
+        rows. If left out, every event is an incident, over after a quiet as long as the event.
     state
         Folder to save to and to go on from.
     save_every
@@ -64,8 +67,9 @@ def watch(
     json_output
         Print the counts at the end as a last line of JSON instead of text.
     """
-    if recovery < 0 or save_every < 0:
-        raise InputError("--recovery and --save-every are below 0", "give 0 or more")
+    if save_every < 0:
+        raise InputError("--save-every is below 0", "give 0 or more")
+    quiet_time = _recovery(recovery)
     quiet_threads()
     from caps.watch import Lines, Records, Watcher, WatchState, Webhook
 
@@ -85,7 +89,7 @@ def watch(
         webhook=None if webhook is None else Webhook(webhook),
         state=None if state is None else WatchState(state),
         lateness=lateness,
-        recovery=recovery,
+        recovery=quiet_time,
         updates=updates,
         save_every=save_every,
     )
@@ -97,8 +101,47 @@ def watch(
         print(json.dumps(summary))
     else:
         print(_sentence(summary), file=sys.stderr)
-    if watcher.records.complaint is not None:
-        print(f"the first malformed line: {watcher.records.complaint}", file=sys.stderr)
+    _check(summary, kept=state is not None)
+
+
+def _recovery(text: str | None) -> "int | np.timedelta64 | None":
+    import numpy as np
+    import pandas as pd
+
+    if text is None or text.isdecimal():
+        return None if text is None else int(text)
+    try:
+        found = np.timedelta64(pd.Timedelta(text).value, "ns")
+    except ValueError:
+        found = np.timedelta64("NaT")
+    if not found >= np.timedelta64(0, "ns"):
+        raise InputError(
+            f"--recovery {text!r} is no time to wait", "give 0 or more rows, or a time such as 6h"
+        )
+    return found
+
+
+def _check(summary: dict[str, Any], *, kept: bool) -> None:
+    """End with an error if the watch did not do its work."""
+    for name, channels in summary["silent"].items():
+        of = f" of {name!r}" if name else ""
+        print(f"no values of {', '.join(channels)}{of} at the end", file=sys.stderr)
+    hook = summary.get("webhook", {})
+    failed = {what: hook[what] for what in ("undelivered", "refused", "dropped") if hook.get(what)}
+    if failed:
+        counts = ", ".join(f"{count} {what}" for what, count in failed.items())
+        again = kept and set(failed) == {"undelivered"}
+        raise CapsError(
+            f"not all alerts arrived: {counts}",
+            "watch again with the same --state to send them, and see that the receiver answers"
+            if again
+            else "read them in the output; with --state what was not delivered is sent again",
+        )
+    if summary["lines"] and not summary["usable"]:
+        raise CapsError(
+            f"none of {summary['lines']} lines could be scored",
+            "see that the input has the time, the ids and the channels of the model",
+        )
 
 
 def _models(folder: Path, *, several: bool, alarms: str | None) -> "tuple[CAPS, ModelOf]":
@@ -130,7 +173,7 @@ def _models(folder: Path, *, several: bool, alarms: str | None) -> "tuple[CAPS, 
 
 
 def _sentence(summary: dict[str, Any]) -> str:
-    odd = ("missing", "out_of_order", "late", "duplicate", "ahead", "off_grid", "gaps")
+    odd = ("missing", "out_of_order", "late", "duplicate", "ahead", "off_grid", "gaps", "held")
     remarks = [f"{summary[name]} {name.replace('_', ' ')}" for name in odd if summary[name]]
     remarks += [f"{summary[name]} {name}" for name in ("malformed", "unknown") if summary[name]]
     text = f"{summary['rows']} rows, {summary['events']} events, {summary['incidents']} incidents"

@@ -6,7 +6,7 @@ causally: so the scores are those of the batch, whatever they are made of.
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +37,8 @@ class Update:
     p_values: FloatArray
     changes: tuple[EventChange, ...]
     drift: bool  # True once: the scores no longer look like those of calibration
+    refused: Mapping[str, int] = field(default_factory=dict)  # rows just given, by reason
+    held: int = 0  # rows given so far that wait for others
 
     @property
     def score(self) -> float:
@@ -78,7 +80,8 @@ class Stream:
                 "give 0, or fit on a series with regular times",
             )
         self.fitted = fitted
-        self.arrivals = Arrivals(step, lateness)
+        usual = None if fitted.step is None else int(fitted.step / NANOSECOND)
+        self.arrivals = Arrivals(step, lateness, usual)
         self.tracker = EventTracker(threshold, fitted.calibration.rules, fitted.names)
         self.drift = drift or DriftWatch(fitted.calibration)
         self.past = np.empty((0, len(fitted.names)))  # the last `context` rows of the grid
@@ -111,15 +114,28 @@ class Stream:
             self.timed = times is not None
         if rows and self.timed != (times is not None):
             raise InputError("some rows come with a time and others do not", "give all or none")
+        ready, before = [], self.counts.refused()
         for row, when in zip(rows, moments, strict=True):
             self.arrivals.add(row, when)
-        return self._score(self.arrivals.ready())
+            # Asked after each row, so that it makes no difference how many come at once.
+            ready += self.arrivals.ready()
+        return self._told(self._score(ready), before)
 
     def finish(self) -> Update:
         """The stream has ended: score what waits and close the event that is open."""
+        before = self.counts.refused()
         last = self._score(self.arrivals.ready(everything=True))
         changes = (*last.changes, *self.tracker.close())
-        return Update(last.rows, last.times, last.scores, last.p_values, changes, last.drift)
+        return self._told(replace(last, changes=changes), before)
+
+    def _told(self, update: Update, before: Mapping[str, int]) -> Update:
+        """Add what became of the rows that were not scored."""
+        refused = {
+            why: count - before[why]
+            for why, count in self.counts.refused().items()
+            if count > before[why]
+        }
+        return replace(update, refused=refused, held=self.arrivals.held)
 
     def _values(self, value: Any) -> FloatArray:
         names = self.fitted.names

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from caps.artifacts import read_folder, write_folder
+from caps.artifacts import check_seal, read_folder, sealed, write_folder
 from caps.detect.fitted import Fitted
 from caps.detect.stream import Stream
 from caps.errors import ArtifactError
 
 KIND = "caps.stream"
-VERSION = 1
+VERSION = 2  # sealed, and with the jumps of the time: no older one is read
 GROUP = "streams"
 
 
@@ -32,7 +32,7 @@ def save_streams(
         folder,
         kind=KIND,
         version=VERSION,
-        facts={"streams": described, "extra": dict(extra or {})},
+        facts=sealed({"streams": described, "extra": dict(extra or {})}),
         arrays={GROUP: arrays},
     )
 
@@ -42,7 +42,8 @@ class SavedStreams:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        manifest, groups = read_folder(folder, kind=KIND, version=VERSION)
+        manifest, groups = read_folder(folder, kind=KIND, version=VERSION, oldest=VERSION)
+        check_seal(folder, remedy="restore it, or start again without it")
         try:
             self.extra: dict[str, Any] = dict(manifest["extra"])
             self.described = {each["id"]: (k, each) for k, each in enumerate(manifest["streams"])}

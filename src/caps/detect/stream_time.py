@@ -12,6 +12,7 @@ Time = int | float | str | date | np.datetime64
 
 _NUMBER = re.compile(r"\s*[-+]?\d+(\.\d+)?\s*")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+LARGEST = np.iinfo(np.int64).max
 
 
 def moment(time: Time) -> int:
@@ -32,7 +33,13 @@ def moment(time: Time) -> int:
     if isinstance(time, datetime) and not getattr(time, "nanosecond", 0):
         aware = time if time.tzinfo is not None else time.replace(tzinfo=UTC)
         past = aware - EPOCH
-        return ((past.days * 86_400 + past.seconds) * 10**6 + past.microseconds) * 1000
+        nanoseconds = ((past.days * 86_400 + past.seconds) * 10**6 + past.microseconds) * 1000
+        if abs(nanoseconds) > LARGEST:
+            raise InputError(
+                f"the time {str(time)!r} lies outside 1677 to 2262",
+                "correct it, or leave out rows with a placeholder date",
+            )
+        return nanoseconds
     return _any(time)
 
 

@@ -177,6 +177,8 @@ class StreamUpdate(BaseModel):
     changes: list[EventChange]
     drift: bool = Field(description="scores no longer look like those of the calibration")
     counts: dict[str, int]
+    refused: dict[str, int] = Field(description="rows of this request not taken in, by reason")
+    held: int = Field(description="rows so far that wait for others before they are scored")
 
 
 class Event(BaseModel):

@@ -92,6 +92,8 @@ def _told(live: LiveStream, update: Update) -> StreamUpdate:
         ],
         drift=update.drift,
         counts=live.stream.counts.to_dict(),
+        refused=dict(update.refused),
+        held=update.held,
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from caps.artifacts import read_folder, write_folder
+from caps.artifacts import check_seal, read_folder, sealed, write_folder
 from caps.errors import ArtifactError
 from caps.simulate.anomaly.catalogue import OPERATIONS
 from caps.simulate.anomaly.operation import FAMILIES
@@ -15,7 +15,7 @@ from caps.simulate.normal.catalogue import GENERATORS
 from caps.simulate.pairs import PARAMETERS, PairBatch
 
 KIND = "caps pairs"
-VERSION = 1
+VERSION = 2  # sealed: no older one is read
 
 
 def save_pairs(pairs: PairBatch, folder: Path | str, *, seed: int | None = None) -> None:
@@ -30,7 +30,9 @@ def save_pairs(pairs: PairBatch, folder: Path | str, *, seed: int | None = None)
         "generators": _counts(GENERATORS, pairs.generator),
         "parameters": list(PARAMETERS),
     }
-    write_folder(Path(folder), kind=KIND, version=VERSION, facts=facts, arrays={"pairs": arrays})
+    write_folder(
+        Path(folder), kind=KIND, version=VERSION, facts=sealed(facts), arrays={"pairs": arrays}
+    )
 
 
 def load_pairs(folder: Path | str) -> PairBatch:
@@ -38,7 +40,8 @@ def load_pairs(folder: Path | str) -> PairBatch:
 
     Indices of families, operations and generators are translated by the names in the manifest.
     """
-    manifest, groups = read_folder(Path(folder), kind=KIND, version=VERSION)
+    manifest, groups = read_folder(Path(folder), kind=KIND, version=VERSION, oldest=VERSION)
+    check_seal(Path(folder), remedy="restore it, or simulate the pairs again")
     arrays = groups.get("pairs", {})
     names = [field.name for field in fields(PairBatch)]
     missing = [name for name in names if name not in arrays]

@@ -13,7 +13,7 @@ from caps.errors import InputError
 
 BLOCK = 2**16  # bytes at once
 HEAD = 256  # bytes at the start that tell whether a file is still the same
-LONGEST = 2**20  # bytes of one line
+LONGEST = 2**20  # bytes of one line; of a longer one only the first are handed out
 
 
 class Lines:
@@ -29,6 +29,8 @@ class Lines:
         self.follow = follow
         self.offset = 0  # of the end of the last line handed out
         self.rest = b""
+        self.cut = 0  # bytes left out of `rest`
+        self.restarts = 0  # times that the file was replaced, and is read from its start
         self.ended = False
         self.descriptor = sys.stdin.fileno() if path is None else self._open(path)
 
@@ -47,21 +49,39 @@ class Lines:
         else:
             data = os.read(self.descriptor, BLOCK)
             if not data and self.follow:
-                if not self._replaced():
-                    time.sleep(patience)
-                return []
+                return self._at_the_end(patience)
         if not data:
             self.ended = True
-            return self._hand_out([self.rest]) if self.rest else []
+            return self._last_line()
         *lines, self.rest = (self.rest + data).split(b"\n")
-        if len(self.rest) > LONGEST:
-            raise InputError(
-                f"a line of more than {LONGEST} bytes", "give one row a line, as CSV or NDJSON"
-            )
-        return self._hand_out(lines, ends=1)
+        if lines:
+            self.offset += sum(len(line) + 1 for line in lines) + self.cut
+            self.cut = 0
+        self.cut += max(0, len(self.rest) - LONGEST - 1)
+        self.rest = self.rest[: LONGEST + 1]
+        return lines
 
-    def _hand_out(self, lines: list[bytes], ends: int = 0) -> list[bytes]:
-        self.offset += sum(len(line) + ends for line in lines)
+    def _last_line(self) -> list[bytes]:
+        """The line that nobody ended."""
+        lines = [self.rest] if self.rest else []
+        self.offset += len(self.rest) + self.cut
+        self.rest, self.cut = b"", 0
+        return lines
+
+    def _at_the_end(self, patience: float) -> list[bytes]:
+        """Wait for more, or turn to the file that took the place of this one."""
+        replaced = self._replacement()
+        if replaced is None:
+            time.sleep(patience)
+            return []
+        lines = [] if replaced == self.descriptor else self._last_line()
+        if replaced == self.descriptor:
+            os.lseek(replaced, 0, os.SEEK_SET)
+        else:
+            os.close(self.descriptor)
+        self.descriptor = replaced
+        self.offset, self.rest, self.cut = 0, b"", 0
+        self.restarts += 1
         return lines
 
     def place(self) -> dict[str, Any]:
@@ -88,17 +108,17 @@ class Lines:
     def _head(self, size: int) -> str:
         return hashlib.sha256(os.pread(self.descriptor, size, 0)).hexdigest()
 
-    def _replaced(self) -> bool:
-        """Start again where the file was cut, or another one took its name."""
+    def _replacement(self) -> int | None:
+        """The descriptor of a file that took the name of this one, or of this one if it was cut."""
         assert self.path is not None
+        own = os.fstat(self.descriptor)
+        read = self.offset + len(self.rest) + self.cut
         try:
             named = self.path.stat()
+            if os.path.samestat(named, own):
+                return self.descriptor if own.st_size < read else None
+            if own.st_size > read:  # its last lines came while nobody looked
+                return None
+            return os.open(self.path, os.O_RDONLY)
         except FileNotFoundError:  # between two files
-            return False
-        own = os.fstat(self.descriptor)
-        if named.st_ino == own.st_ino and own.st_size >= self.offset + len(self.rest):
-            return False
-        os.close(self.descriptor)
-        self.descriptor = self._open(self.path)
-        self.offset, self.rest = 0, b""
-        return True
+            return None

@@ -1,4 +1,9 @@
-"""Events close together are one incident: one alert when it begins, one when it is over."""
+"""Incidents of a series: one alert when one begins, and a line when it is over.
+
+As a rule every event is an incident of its own, over once it has been quiet for as long as the
+event lasted; events closer than the model's `merge_gap` are one event already. With a recovery
+that the user chose, events closer than that are one incident, unless another channel leads.
+"""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -6,10 +11,12 @@ from typing import Any
 
 from caps.detect.stream_events import EventChange
 
+LONGEST = 256  # rows of quiet that end any incident, unless the user wants more
+
 
 @dataclass(slots=True)
 class Incident:
-    """Events of one series, none further than the recovery window from the last."""
+    """Events of one series that belong together."""
 
     number: int
     start: int  # row
@@ -18,30 +25,45 @@ class Incident:
     end_time: str | None
     score: float
     events: int
+    channel: str | None  # that led when it began
+    last_start: int  # row, of its last event
 
 
 class Incidents:
-    """The incidents of one series, row by row."""
+    """The incidents of one series, row by row; `recovery` in rows if the user chose it."""
 
-    def __init__(self, recovery: int) -> None:
+    def __init__(self, recovery: int | None = None) -> None:
         self.recovery = recovery
         self.number = 0
         self.current: Incident | None = None
         self.in_event = False
 
+    def ended_by(self, change: EventChange) -> Incident | None:
+        """The incident that is over because of an event that opens: the event is another one."""
+        current = self.current
+        if current is None or change.what != "opened":
+            return None
+        if self.recovery is not None and leader(change) == current.channel:
+            return self.recovered(change.event.start)
+        self.current = None
+        return current
+
     def begins(self, change: EventChange) -> bool:
         """Take in a change of an event; whether it begins a new incident.
 
-        Call `recovered` with the row of an event that opens before.
+        Call `ended_by` before.
         """
         event = change.event
         new = self.current is None
         if self.current is None:
             self.number += 1
-            self.current = Incident(self.number, event.start, event.end, None, None, 0.0, 0)
+            self.current = Incident(
+                self.number, event.start, event.end, None, None, 0.0, 0, leader(change), event.start
+            )
         current = self.current
         current.events += change.what == "opened"
         current.end, current.score = event.end, max(current.score, event.score)
+        current.last_start = event.start
         current.start_time = current.start_time or shown(event.start_time)
         current.end_time = shown(event.end_time)
         self.in_event = change.what != "closed"
@@ -50,10 +72,16 @@ class Incidents:
     def recovered(self, row: int) -> Incident | None:
         """The incident that is over once `row` is reached without another event."""
         current = self.current
-        if current is None or self.in_event or row - current.end < self.recovery:
+        if current is None or self.in_event or row - current.end < self.quiet(current):
             return None
         self.current = None
         return current
+
+    def quiet(self, incident: Incident) -> int:
+        """Rows without an event after which the incident is over."""
+        if self.recovery is not None:
+            return self.recovery
+        return min(incident.end - incident.last_start, LONGEST)
 
     def facts(self) -> dict[str, Any]:
         """The state as JSON values."""
@@ -64,6 +92,12 @@ class Incidents:
         """Continue from a state."""
         self.number, self.in_event = int(facts["number"]), bool(facts["in_event"])
         self.current = None if facts["current"] is None else Incident(**facts["current"])
+
+
+def leader(change: EventChange) -> str | None:
+    """The channel with the largest share of the evidence."""
+    parts = change.contributions
+    return max(parts, key=lambda name: parts[name]) if parts else None
 
 
 def shown(time: Any) -> str | None:

@@ -2,7 +2,7 @@
 
 import csv
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,8 +12,11 @@ from caps.detect.stream_time import moment
 from caps.errors import InputError
 from caps.series.columns import MISSING_WORDS
 from caps.series.layout import is_time_name
+from caps.watch.following import LONGEST
 
 DELIMITERS = ",;\t|"
+# What a line of any bytes can raise: the limits of csv, of recursion and of the float range too.
+UNREADABLE = (csv.Error, ValueError, TypeError, OverflowError, RecursionError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +29,11 @@ class Record:
 
 
 class Records:
-    """Reads lines; the first one tells the format and must name the channels."""
+    """Reads lines; a header, or the first object of NDJSON, tells the format.
+
+    A header may come again, with other columns: the rows after it are read by it. `complain` is
+    called with every line that is left out and why.
+    """
 
     def __init__(
         self,
@@ -36,11 +43,16 @@ class Records:
         series: str | None = None,
         timed: bool = True,
     ) -> None:
-        self.channels, self.time, self.series, self.timed = channels, time, series, timed
+        self.channels, self.series, self.timed = channels, series, timed
+        self.wanted = time  # the time column, if it is named
+        self.time = time
         self.columns: list[str] | None = None  # of CSV; none for NDJSON
         self.delimiter: str | None = None  # None until the first line, "" for NDJSON
+        # The layout of the file before this one, which may go on as it was, without a header.
+        self.before: dict[str, Any] | None = None
+        self.lines = 0  # that were not blank
         self.malformed = 0
-        self.complaint: str | None = None  # about the first malformed line
+        self.complain: Callable[[str], None] = lambda complaint: None
 
     def parse(self, lines: Sequence[bytes]) -> list[Record]:
         """The rows in these lines; what cannot be read is counted and left out."""
@@ -49,77 +61,144 @@ class Records:
             text = line.decode("utf-8", errors="replace").strip().removeprefix("\ufeff")
             if not text:
                 continue
-            if self.delimiter is None and self._begin(text):
-                continue
+            self.lines += 1
             try:
+                if len(line) > LONGEST:
+                    raise ValueError(f"it is longer than {LONGEST} bytes")
                 record = self._record(text)
-            except (InputError, ValueError, TypeError) as error:
+            except UNREADABLE as error:
+                if self.delimiter is None and self.before is None and not _like_json(text):
+                    raise self._no_header(text, error) from None
                 self.malformed += 1
-                self.complaint = self.complaint or f"{text[:80]!r} ({error})"
+                self.complain(f"{text[:80]!r} ({_reason(error)})")
                 continue
             if record is not None:
                 found.append(record)
         return found
 
+    def begin_again(self) -> None:
+        """Another file follows: its own first line tells the format, or it goes on as before."""
+        if self.delimiter is not None:
+            self.before = self._now()
+        self.columns = self.delimiter = None
+
     def layout(self) -> dict[str, Any]:
         """What the first line said, as JSON values."""
-        return {"columns": self.columns, "delimiter": self.delimiter, "time": self.time}
+        return {**self._now(), "before": self.before}
 
     def restore(self, layout: Mapping[str, Any]) -> None:
         """Go on without a first line."""
+        self._use(layout)
+        self.before = layout["before"]
+
+    def _now(self) -> dict[str, Any]:
+        return {"columns": self.columns, "delimiter": self.delimiter, "time": self.time}
+
+    def _use(self, layout: Mapping[str, Any]) -> None:
         self.columns, self.delimiter = layout["columns"], layout["delimiter"]
         self.time = layout["time"]
 
-    def _begin(self, text: str) -> bool:
-        """Learn the format from the first line; True if it was a header."""
+    def _record(self, text: str) -> Record | None:
+        """The row in a line; None if it is a header."""
+        if self.delimiter is None:
+            self._begin(text)
+        if not self.delimiter:
+            return self._row(_object(text))
+        fields = _fields(text, self.delimiter)
+        if self._is_header(fields):
+            self.columns = fields
+            return None
+        if self.time is not None and self.time in fields:
+            raise self._other_header(fields)
+        assert self.columns is not None
+        if len(fields) != len(self.columns):
+            raise ValueError(f"it has {len(fields)} fields, the header {len(self.columns)}")
+        return self._row(dict(zip(self.columns, fields, strict=True)))
+
+    def _begin(self, text: str) -> None:
+        """Learn the format from a first line."""
         if text.startswith("{"):
-            self._find_time(list(_object(text)))
-            self.delimiter = ""
-            return False
+            self.time = self._time_among(list(_object(text)))
+            self.columns, self.delimiter, self.before = None, "", None
+            return
         delimiter = max(DELIMITERS, key=text.count)
-        columns = next(csv.reader([text], delimiter=delimiter))
-        missing = [name for name in self.channels if name not in columns]
-        if missing:
+        fields = _fields(text, delimiter)
+        odd = next((name for name in self.channels if fields.count(name) != 1), None)
+        if odd is None:
+            self.time = self._time_among(fields)
+            self.columns, self.delimiter = fields, delimiter
+        elif self.before is not None and self.before["delimiter"]:
+            if not any(map(_is_number, _fields(text, self.before["delimiter"]))):
+                raise self._other_header(fields)
+            self._use(self.before)
+        else:
             raise InputError(
-                f"the first line has no column {missing[0]!r}: {text[:80]!r}",
+                f"the first line has {'two columns' if odd in fields else 'no column'} {odd!r}: "
+                f"{text[:80]!r}",
                 "give a header with the channels of the model, or NDJSON",
             )
-        self._find_time(columns)
-        self.columns, self.delimiter = columns, delimiter
-        return True
+        self.before = None
 
-    def _find_time(self, names: list[str]) -> None:
-        for wanted, option in ((self.time, "--time"), (self.series, "--id")):
+    def _other_header(self, fields: list[str]) -> InputError:
+        """Read no row by the old columns, nor any other before a usable header comes."""
+        lacking = [name for name in self.channels if fields.count(name) != 1]
+        self.before = {"columns": None, "delimiter": "", "time": self.time}
+        self.columns = self.delimiter = None
+        return InputError(
+            f"a new header has not one {', '.join(map(repr, lacking)) or 'time or id'}",
+            "give a header with the channels of the model",
+        )
+
+    def _no_header(self, text: str, error: Exception) -> InputError:
+        if isinstance(error, InputError):
+            return error
+        return InputError(
+            f"the first line cannot be read: {text[:80]!r} ({_reason(error)})",
+            "give a header with the channels of the model, or NDJSON",
+        )
+
+    def _is_header(self, fields: list[str]) -> bool:
+        if self.time is None:  # a row may look like names that are numbers
+            return fields == self.columns and not all(map(_is_number, fields))
+        names = [self.time, *self.channels, *([] if self.series is None else [self.series])]
+        return all(fields.count(name) == 1 for name in names)
+
+    def _time_among(self, names: list[str]) -> str | None:
+        """The name of the time column, checked with that of the ids."""
+        for wanted, option in ((self.wanted, "--time"), (self.series, "--id")):
             if wanted is not None and wanted not in names:
                 raise InputError(
                     f"there is no column {wanted!r}", f"give {option} one of {', '.join(names)}"
                 )
-        if self.time is not None or not self.timed:
-            return
+        if self.wanted is not None or not self.timed:
+            return self.wanted
         free = [name for name in names if name not in self.channels and name != self.series]
-        self.time = next((name for name in free if is_time_name(name)), None)
-        if self.time is None:
+        found = next((name for name in free if is_time_name(name)), None)
+        if found is None:
             raise InputError(
                 f"no column of {', '.join(names)} is called like a time",
                 "name the time column with --time",
             )
+        return found
 
-    def _record(self, text: str) -> Record | None:
-        if self.delimiter:
-            fields = next(csv.reader([text], delimiter=self.delimiter))
-            assert self.columns is not None
-            if fields == self.columns:  # the header of a file that was replaced
-                return None
-            row: Mapping[str, Any] = dict(zip(self.columns, fields, strict=True))
-        else:
-            row = _object(text)
+    def _row(self, row: Mapping[str, Any]) -> Record:
+        if not any(name in row for name in self.channels):
+            raise ValueError(f"it has none of the channels {', '.join(self.channels)}")
         time = None
         if self.time is not None:
             if row.get(self.time) in (None, ""):
-                raise ValueError("it has no time")
+                raise ValueError(f"it has no time ({self.time!r})")
             time = moment(row[self.time])
-        series = "" if self.series is None else str(row[self.series])
+        series = ""
+        if self.series is not None:
+            if row.get(self.series) is None:
+                raise ValueError(f"it has no id ({self.series!r})")
+            series = str(row[self.series])
         return Record(series, time, [_number(row.get(name)) for name in self.channels])
+
+
+def _fields(text: str, delimiter: str) -> list[str]:
+    return next(csv.reader([text], delimiter=delimiter, strict=True))
 
 
 def _object(text: str) -> dict[str, Any]:
@@ -129,10 +208,29 @@ def _object(text: str) -> dict[str, Any]:
     return row
 
 
+def _like_json(text: str) -> bool:
+    return text.startswith("{") or text.endswith("}")  # cut at either end
+
+
+def _is_number(field: str) -> bool:
+    try:
+        return bool(np.isfinite(_number(field)))
+    except ValueError:
+        return False
+
+
 def _number(value: Any) -> float:
     if value is None or (isinstance(value, str) and value.strip().lower() in MISSING_WORDS):
         return float("nan")
     if isinstance(value, bool):
         raise ValueError(f"{value!r} is no number")
     number = float(value)
+    if np.isinf(number) and isinstance(value, str) and any(map(str.isdigit, value)):
+        raise ValueError(f"{value[:40]!r} is too large a number")
     return number if np.isfinite(number) else float("nan")
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, RecursionError):
+        return "it is nested too deeply"
+    return (error.problem if isinstance(error, InputError) else str(error))[:200]

@@ -4,8 +4,10 @@ A state holds what is to be told next. What was told since is noted in a journal
 line, so that after a kill nothing is lost and nothing is told again.
 """
 
+import fcntl
 import json
 import os
+import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -30,6 +32,19 @@ class WatchState:
         folder.mkdir(parents=True, exist_ok=True)
         flags = os.O_CREAT | os.O_APPEND | os.O_RDWR
         self.journal = os.open(folder / JOURNAL, flags, 0o644)
+        try:
+            # Held by the open file, so that it goes with the process, however that ends.
+            fcntl.flock(self.journal, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(self.journal)
+            raise InputError(
+                f"another watch is using the state in {folder}",
+                "end it first, or name another folder with --state",
+            ) from None
+
+    def release(self) -> None:
+        """Let another watch go on from here; what is still told is noted all the same."""
+        fcntl.flock(self.journal, fcntl.LOCK_UN)
 
     def note(self, how: str, name: str) -> None:
         """Note that something was told; from any thread."""
@@ -69,6 +84,8 @@ class WatchState:
             if problems:
                 raise problems[0]
             return None
+        for problem in problems:
+            print(f"{problem.problem}: going on from the state before it", file=sys.stderr)
         self.turn, newest = max(found, key=lambda each: each[0])
         return newest
 

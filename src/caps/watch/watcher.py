@@ -1,21 +1,24 @@
 """The loop of `caps watch`: lines in, events out, the state saved before anything is told."""
 
 import json
-import sys
+import math
 import time
 from collections.abc import Callable
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from caps.detect.stream import Stream, Update
 from caps.detect.stream_arrivals import Counts
 from caps.detect.stream_events import EventChange
-from caps.errors import ArtifactError
+from caps.errors import ArtifactError, InputError
+from caps.series.quality import duration
 from caps.watch.following import Lines
 from caps.watch.incidents import Incident, Incidents, shown
 from caps.watch.records import Record, Records
+from caps.watch.remarks import SILENT, Remarks, Silence
 from caps.watch.state import WatchState
 from caps.watch.webhook import Webhook
 
@@ -23,10 +26,21 @@ if TYPE_CHECKING:
     from caps.detect import CAPS
 
 Line = dict[str, Any]
+FloatArray = NDArray[np.float64]
 ModelOf = Callable[[str], "CAPS | None"]
 
 PATIENCE = 0.25  # seconds to wait for lines before looking at the clock and at signals
 MOST_SERIES = 10_000
+REFUSED = {
+    "late": "rows refused as too late",
+    "duplicate": "rows refused as repeated",
+    "ahead": "rows refused as far ahead",
+}
+ADVISED = {
+    "late": "--lateness lets rows wait for earlier ones",
+    "duplicate": "their times were there before",
+    "ahead": "no later row confirmed their time",
+}
 ADVICE = "the scores no longer look like those of calibration: fit again on recent rows"
 
 
@@ -48,7 +62,7 @@ class Watcher:
         webhook: Webhook | None = None,
         state: WatchState | None = None,
         lateness: int = 0,
-        recovery: int = 128,
+        recovery: int | np.timedelta64 | None = None,
         updates: bool = False,
         save_every: float = 60.0,
     ) -> None:
@@ -58,36 +72,84 @@ class Watcher:
         self.updates, self.save_every = updates, save_every
         self.streams: dict[str, Stream] = {}
         self.incidents: dict[str, Incidents] = {}
+        self.silences: dict[str, Silence] = {}
         self.unknown = 0  # rows of series without a model
+        self.usable = 0  # rows of this run with a value for a model
+        self.remarks = Remarks()
+        self.restarts = lines.restarts
         self.saved_at = time.monotonic()
+        records.complain = self._malformed
         if webhook is not None and state is not None:
             webhook.arrived = lambda name: state.note("sent", name)
 
     def run(self, stop: Callable[[], bool]) -> Line:
         """Watch until the input ends or `stop` says so; returns the counts."""
+        try:
+            return self._run(stop)
+        finally:
+            if self.state is not None:
+                self.state.release()
+
+    def _run(self, stop: Callable[[], bool]) -> Line:
         self._restore()
         while not stop() and not self.lines.ended:
             found = self.records.parse(self.lines.read(PATIENCE))
+            if self.lines.restarts > self.restarts:  # what was read belongs to the old file
+                self.restarts = self.lines.restarts
+                self.records.begin_again()
             self._tell([line for group in _by_series(found) for line in self._take(*group)])
             self._save_if_due()
         if self.lines.ended and self.state is None:
             # Nobody can go on from here: what is open ends with the input.
             self._tell([line for name in self.streams for line in self._finish(name)])
-        left = (
-            self.webhook.close(patience=30.0 if self.lines.ended else 2.0) if self.webhook else []
-        )
+        left = 0
+        if self.webhook is not None:
+            asked = stop()
+            patience = 2.0 if asked else 30.0
+            left = len(self.webhook.close(patience, lambda: stop() and not asked))
         self._save()
-        return self._summary(len(left))
+        return self._summary(left)
 
     def _take(self, name: str, rows: list[Record]) -> list[Line]:
         stream = self._stream(name)
         if stream is None:
             self.unknown += len(rows)
+            self.remarks.count("rows of unknown series", self.unknown, f"no model for {name!r}")
             return []
         times = None if self.records.time is None else [row.time for row in rows]
         moments = None if times is None else np.array(times).astype("datetime64[ns]")
-        update = stream.extend([row.values for row in rows], moments)
+        values = np.array([row.values for row in rows])
+        update = stream.extend(values, moments)
+        self.usable += int(np.isfinite(values).any(axis=1).sum())
+        self._remark(name, stream, values, update)
         return self._lines_of(name, stream, update)
+
+    def _malformed(self, complaint: str) -> None:
+        self.remarks.count("malformed lines", self.records.malformed, complaint)
+
+    def _remark(self, name: str, stream: Stream, values: FloatArray, update: Update) -> None:
+        """Tell of rows that were not taken in, and of channels that have gone."""
+        for channel in self.silences[name].take(values):
+            self.remarks.say(f"no value of {channel!r} in {SILENT} rows{_of(name)}: renamed?")
+        newest = stream.arrivals.newest
+        last = "" if newest is None else f", the newest is of {_moment(newest[1])}"
+        for why in update.refused:
+            self.remarks.count(REFUSED[why], getattr(stream.counts, why), ADVISED[why] + last, name)
+        leap = stream.arrivals.leap
+        if leap is not None and update.held:
+            self.remarks.count(
+                "rows held",
+                stream.counts.ahead + 1,
+                f"its time {_moment(leap.time)} is far ahead{last}; the next rows decide",
+                name,
+            )
+        if stream.counts.returned:
+            self.remarks.count(
+                "jumps of the time taken back",
+                stream.counts.returned,
+                f"they were false{last}",
+                name,
+            )
 
     def _finish(self, name: str) -> list[Line]:
         stream = self.streams[name]
@@ -96,20 +158,37 @@ class Watcher:
     def _lines_of(self, name: str, stream: Stream, update: Update) -> list[Line]:
         lines, incidents = [], self.incidents[name]
         for change in update.changes:
-            over = incidents.recovered(change.event.start) if change.what == "opened" else None
+            over = incidents.ended_by(change)
             if over is not None:
-                lines.append(_recovered(name, over))
+                lines.append(self._recovered(name, over, change.event.start))
             alert = incidents.begins(change)
             if change.what != "updated" or self.updates:
                 lines.append(_event(name, change, incidents.number, alert))
         over = incidents.recovered(stream.rows)
         if over is not None:
-            lines.append(_recovered(name, over))
+            lines.append(self._recovered(name, over, stream.rows))
         if update.drift:
             when = None if update.times is None else shown(update.times[-1])
             facts = {"row": stream.rows - 1, "time": when, "advice": ADVICE}
             lines.append({"what": "drift", "series": name, "id": f"{name}:drift:{when}", **facts})
         return lines
+
+    def _recovered(self, name: str, incident: Incident, row: int) -> Line:
+        step, rows = self.streams[name].fitted.step, row - incident.end
+        return {
+            "what": "recovered",
+            "series": name,
+            "incident": incident.number,
+            "events": incident.events,
+            "id": f"{name}:{incident.start_time or incident.start}:recovered",
+            "start": incident.start_time,
+            "end": incident.end_time,
+            "start_row": incident.start,
+            "end_row": incident.end,
+            "score": incident.score,
+            "quiet_rows": rows,
+            "quiet": None if step is None else duration(rows * step),
+        }
 
     def _tell(self, lines: list[Line]) -> None:
         if lines:
@@ -136,7 +215,8 @@ class Watcher:
             if model is None:
                 return None
             self.streams[name] = model.stream(lateness=self.lateness)
-            self.incidents[name] = Incidents(self.recovery)
+            self.incidents[name] = Incidents(_rows(self.recovery, model.fitted_.step))
+            self.silences[name] = Silence(model.fitted_.names)
         return self.streams[name]
 
     def _save_if_due(self) -> None:
@@ -177,7 +257,9 @@ class Watcher:
             self.records.restore(facts["layout"])
             self.records.malformed, self.unknown = int(facts["malformed"]), int(facts["unknown"])
             if not self.lines.go_on(facts["place"]):
-                print("the input is another file now: read from its start", file=sys.stderr)
+                self.remarks.say("the input is another file now: read from its start")
+            if self.lines.offset == 0:
+                self.records.begin_again()
             told = [*facts["pending"], *facts["lines"]]
             names = [line["id"] for line in told]
             printed, sent = (self.state.noted(how, names) for how in ("printed", "sent"))
@@ -200,6 +282,14 @@ class Watcher:
             "events": sum(stream.tracker.events for stream in self.streams.values()),
             "incidents": sum(each.number for each in self.incidents.values()),
             "drift": [name for name, stream in self.streams.items() if stream.drift.found],
+            "held": sum(stream.arrivals.held for stream in self.streams.values()),
+            "lines": self.records.lines,
+            "usable": self.usable,
+            "silent": {
+                name: silent
+                for name, each in self.silences.items()
+                if each.total and (silent := each.silent())
+            },
         }
         if self.webhook is not None:
             hook = self.webhook
@@ -239,16 +329,17 @@ def _event(name: str, change: EventChange, incident: int, alert: bool) -> Line:
     }
 
 
-def _recovered(name: str, incident: Incident) -> Line:
-    return {
-        "what": "recovered",
-        "series": name,
-        "incident": incident.number,
-        "events": incident.events,
-        "id": f"{name}:{incident.start_time or incident.start}:recovered",
-        "start": incident.start_time,
-        "end": incident.end_time,
-        "start_row": incident.start,
-        "end_row": incident.end,
-        "score": incident.score,
-    }
+def _rows(recovery: int | np.timedelta64 | None, step: np.timedelta64 | None) -> int | None:
+    if not isinstance(recovery, np.timedelta64):
+        return recovery
+    if step is None:
+        raise InputError("the model knows no times", "give --recovery as a number of rows")
+    return math.ceil(recovery / step)
+
+
+def _of(series: str) -> str:
+    return f" of {series!r}" if series else ""
+
+
+def _moment(time: int | None) -> str | None:
+    return None if time is None else shown(np.datetime64(time, "ns"))

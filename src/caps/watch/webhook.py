@@ -4,19 +4,17 @@ import json
 import sys
 import threading
 import time
-import urllib.error
-import urllib.request
 from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from caps.errors import InputError
+from caps.watch.posting import post
 
 Alert = Mapping[str, Any]
 
 MOST = 1000  # alerts that wait; the oldest give way
-TIMEOUT = 10.0  # seconds for an answer
-LATER = {408, 425, 429}  # refusals that ask to come again
+TIMEOUT = 10.0  # seconds for an answer, from the first byte sent to the last one read
 
 
 class Webhook:
@@ -28,13 +26,19 @@ class Webhook:
     """
 
     def __init__(
-        self, url: str, *, most: int = MOST, first_pause: float = 0.5, longest_pause: float = 60.0
+        self,
+        url: str,
+        *,
+        most: int = MOST,
+        first_pause: float = 0.5,
+        longest_pause: float = 60.0,
+        timeout: float = TIMEOUT,
     ) -> None:
         if not url.startswith(("http://", "https://")):
             raise InputError(f"the webhook {url!r} is no web address", "give http:// or https://")
-        self.url, self.most = url, most
+        self.url, self.most, self.timeout = url, most, timeout
         self.first_pause, self.longest_pause = first_pause, longest_pause
-        self.delivered = self.refused = self.dropped = 0
+        self.delivered = self.refused = self.dropped = self.tries = 0
         self.arrived: Callable[[str], None] = lambda name: None
         self._waiting: deque[Alert] = deque()
         self._changed = threading.Condition()
@@ -45,23 +49,34 @@ class Webhook:
     def send(self, alert: Alert) -> None:
         """Put an alert into the queue; never waits."""
         with self._changed:
-            if len(self._waiting) >= self.most:
+            full = len(self._waiting) >= self.most
+            if full:
                 self._waiting.popleft()
                 self.dropped += 1
             self._waiting.append(alert)
             self._changed.notify_all()
+        if full and self.dropped == 1:
+            _say(f"more than {self.most} alerts wait, the oldest give way")
 
     def pending(self) -> list[Alert]:
         """The alerts that have not arrived yet."""
         with self._changed:
             return list(self._waiting)
 
-    def close(self, patience: float) -> list[Alert]:
-        """Wait for the queue to empty, but not for ever; what has not arrived."""
-        deadline = time.monotonic() + patience
+    def close(self, patience: float, hurry: Callable[[], bool] = lambda: False) -> list[Alert]:
+        """Wait as long as one alert after the other arrives; what has not arrived.
+
+        `patience` is for each of them; `hurry` ends the wait at once.
+        """
         with self._changed:
-            while self._waiting and not self._closed and time.monotonic() < deadline:
-                self._changed.wait(deadline - time.monotonic())
+            left, deadline = len(self._waiting), time.monotonic() + patience
+            while self._waiting and not self._closed and not hurry():
+                now = time.monotonic()
+                if len(self._waiting) < left:
+                    left, deadline = len(self._waiting), now + patience
+                if now >= deadline:
+                    break
+                self._changed.wait(min(deadline - now, 0.25))
             self._closed = True
             self._changed.notify_all()
             return list(self._waiting)
@@ -76,42 +91,33 @@ class Webhook:
                     return
                 alert = self._waiting[0]
             problem, again = self._post(alert)
-            if problem is None or not again:
-                self.arrived(str(alert["id"]))
-            with self._changed:
-                if problem is not None and again:
-                    print(f"webhook: {problem}, again in {pause:g} s", file=sys.stderr, flush=True)
+            self.tries += 1
+            if problem is not None:
+                _say(f"{problem}, " + (f"again in {pause:g} s" if again else "given up"))
+            if problem is not None and again:
+                with self._changed:
                     self._changed.wait_for(lambda: self._closed, pause)
-                    pause = min(2 * pause, self.longest_pause)
-                    continue
-                pause = self.first_pause
+                pause = min(2 * pause, self.longest_pause)
+                continue
+            pause = self.first_pause
+            self.arrived(str(alert["id"]))
+            with self._changed:
                 if self._waiting and self._waiting[0] is alert:
                     self._waiting.popleft()
-                if problem is None:
-                    self.delivered += 1
-                else:
-                    print(f"webhook: {problem}, given up", file=sys.stderr, flush=True)
-                    self.refused += 1
+                self.delivered += problem is None
+                self.refused += problem is not None
                 self._changed.notify_all()
 
     def _post(self, alert: Alert) -> tuple[str | None, bool]:
-        """What went wrong, if anything, and whether to try again."""
-        request = urllib.request.Request(
-            self.url,
-            data=json.dumps(alert, allow_nan=False).encode(),
-            headers={
-                "Content-Type": "application/json",
-                "Idempotency-Key": str(alert["id"]).encode("ascii", "replace").decode(),
-            },
-            method="POST",
-        )
-        try:
-            with urllib.request.urlopen(request, timeout=TIMEOUT):
-                return None, False
-        except urllib.error.HTTPError as error:
-            with error:
-                return f"it answers {error.code}", error.code >= 500 or error.code in LATER
-        except (OSError, ValueError) as error:  # no connection, no answer, no sense
-            return f"it cannot be reached ({error})", True
-        except Exception as error:  # http.client raises its own kinds on broken answers
-            return f"its answer cannot be read ({error})", True
+        key = str(alert["id"]).encode("ascii", "replace").decode()
+        headers = {
+            "Content-Type": "application/json",
+            # No control characters: an id is the user's, and a header is one line.
+            "Idempotency-Key": "".join(each if each.isprintable() else "?" for each in key),
+        }
+        body = json.dumps(alert, allow_nan=False).encode()
+        return post(self.url, body, headers, seconds=self.timeout)
+
+
+def _say(what: str) -> None:
+    print(f"webhook: {what}", file=sys.stderr, flush=True)
