@@ -36,7 +36,7 @@ ROWS = 400
 # Names that commands write in their folders; each is a named pipe in one of the targets.
 INSIDE = (
     "report.html", "scores.csv", "events.csv", "telemetry.csv", "overview.png", "model", "models",
-    "manifest.json", "fleet.json", "series.parquet", "summary.html", "index.html", "cells",
+    "manifest.json", "told", "fleet.json", "series.parquet", "summary.html", "index.html", "cells",
     "tables", "results", "score", "metrics", "pairs.safetensors",
 )  # fmt: skip
 
@@ -76,7 +76,7 @@ COMMANDS = [
         "bench run", "bench run --data BENCH --methods ones --save-scores --out TARGET", "room"
     ),
     Command("bench scores", "bench scores CELLS --submission TARGET", "room"),
-    Command("bench study", "bench study modes --quick --weights PRETRAINED --out TARGET", "room"),
+    Command("bench study", "bench study latent --quick --weights PRETRAINED --out TARGET", "room"),
     Command("inspect", "inspect PRETRAINED --pairs 30 --out TARGET", "room"),
     Command("watch", "watch CAUSAL --input FILE --state TARGET", "room"),
 ]

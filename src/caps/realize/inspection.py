@@ -27,7 +27,7 @@ from caps.realize.inspection_views import (
 from caps.realize.page import Picture, Section, render_page
 from caps.realize.pretrained import Pretrained
 from caps.realize.samplers import Sampler
-from caps.replacing import check_room
+from caps.replacing import check_file, check_room
 from caps.simulate import simulate_pairs
 
 if TYPE_CHECKING:
@@ -113,6 +113,7 @@ def _check(pretrained: Pretrained, out: Path, pairs: int, samplers: Sequence[Sam
     if pairs < FEWEST_PAIRS:
         raise InputError(f"{pairs} pairs show too little", f"ask for {FEWEST_PAIRS} or more")
     check_room(out)
+    check_file(out / PAGE)
     if samplers and pretrained.preset.realize.mechanism == "vae":
         raise InputError("a VAE draws in one pass, without a sampler", "leave the samplers out")
 

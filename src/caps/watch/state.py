@@ -14,7 +14,8 @@ from typing import Any
 
 from caps.detect.stream import Stream
 from caps.detect.stream_storage import SavedStreams, save_streams
-from caps.errors import ArtifactError, InputError
+from caps.errors import ArtifactError
+from caps.replacing import check_file, check_room
 
 SLOTS = ("even", "odd")
 JOURNAL = "told"
@@ -25,8 +26,8 @@ class WatchState:
     """Saves and finds the newest state in a folder."""
 
     def __init__(self, folder: Path) -> None:
-        if folder.exists() and not folder.is_dir():
-            raise InputError(f"{folder} is a file", "name a folder with --state")
+        check_room(folder)
+        check_file(folder / JOURNAL)
         self.folder = folder
         self.turn = 0
         folder.mkdir(parents=True, exist_ok=True)
