@@ -247,9 +247,32 @@ def test_an_index_of_hosts_and_times_points_to_read_many() -> None:
         read(pd.DataFrame({"load": range(4)}, index=index))
 
 
-def test_names_that_suggest_a_label_are_noted() -> None:
-    notes = read({"load": [1, 2], "is_anomaly": [0, 1]}).notes()
-    assert any("its name suggests a label" in note for note in notes)
+@pytest.mark.parametrize(
+    "name", ["Label", "label", "is_anomaly", "Anomaly", "y_true", "labels (0/1)"]
+)
+@pytest.mark.parametrize("label", [[0, 1, 0], [False, True, False], ["0", "1", None], [0.0, 0, 0]])
+def test_labels_are_left_out_with_a_note_unless_they_are_named(name: str, label: list[Any]) -> None:
+    source = {"load": [1, 2, 3], name: label}
+    series = read(source)
+    assert series.channels == ("load",)
+    (note,) = [note for note in series.notes() if repr(name) in note]
+    assert "it is left out" in note
+    assert "name it in columns= (--columns)" in note
+    named = read(source, columns=["load", name])
+    assert named.channels == ("load", name)
+    assert not any("left out" in note or "suggests" in note for note in named.notes())
+
+
+def test_a_column_called_like_a_label_with_other_values_is_a_channel_with_a_note() -> None:
+    series = read({"load": [1, 2, 3], "label": [0, 1, 2]})
+    assert series.channels == ("load", "label")
+    assert any("its name suggests a label" in note for note in series.notes())
+    assert read({"load": [1, 2], "door": [0, 1]}).channels == ("load", "door")
+
+
+def test_nothing_but_a_label_is_refused_with_the_way_to_use_it() -> None:
+    with pytest.raises(InputError, match=r"nothing to read but is_anomaly.*columns= \(--columns\)"):
+        read({"time": [1, 2], "is_anomaly": [0, 1]})
 
 
 def test_unknown_options_are_refused() -> None:

@@ -20,8 +20,8 @@ from caps.detect.fitted import Fitted
 from caps.detect.input import (
     Moment,
     Span,
-    channels_of,
     on_regular_grid,
+    read_channels,
     read_input,
     stretches_of,
 )
@@ -175,7 +175,7 @@ class CAPS(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
             [(int(rows[start]), int(rows[end - 1]) + 1) for start, end in known],
             progress,
         )
-        fitted.facts["notes"] = [*notes, *fitted.facts["notes"]]
+        fitted.facts["notes"] = [*series.remarks, *notes, *fitted.facts["notes"]]
         fitted.facts["regular"] = not notes
         self.fitted_ = fitted
         return self
@@ -191,8 +191,7 @@ class CAPS(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     def analyze(self, X: Any) -> Analysis:
         """Score once, look at it in many ways: scores, events, explanations, other budgets."""
         fitted = self._model()
-        columns = self.columns
-        series = channels_of(read_input(X, columns=columns, time=self.time), fitted.names)
+        series = read_channels(X, fitted.names, time=self.time)
         grid, rows, notes = on_regular_grid(series)
         return Analysis(
             series=series,

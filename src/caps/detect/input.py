@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from caps.errors import InputError
+from caps.errors import InputError, UnknownColumn
 from caps.series import Series
 
 Moment = int | str | date | np.datetime64
@@ -15,7 +15,7 @@ Span = tuple[int, int]
 
 
 def read_input(source: Any, *, columns: Any = None, time: Any = None) -> Series:
-    """Read what `fit` or a scoring method was given; a `Series` may still be cut to columns."""
+    """Read what `fit` was given; a `Series` may still be cut to columns."""
     if not isinstance(source, Series):
         from caps.series import read  # here, as it needs narwhals
 
@@ -25,14 +25,27 @@ def read_input(source: Any, *, columns: Any = None, time: Any = None) -> Series:
     return source.select(*([columns] if isinstance(columns, str) else columns))
 
 
-def channels_of(series: Series, names: tuple[str, ...]) -> Series:
-    """The channels of training, by name, or by place where the input has no names of its own."""
-    if series.channels == names:
-        return series
-    if set(names) <= set(series.channels):
-        return series.select(*names)
-    missing = [name for name in names if name not in series.channels]
-    raise InputError(
+def read_channels(source: Any, names: tuple[str, ...], *, time: Any = None) -> Series:
+    """The channels of training, by name, in what a scoring method was given.
+
+    Other columns are not looked at: what a model was fitted on is what it scores.
+    """
+    if isinstance(source, Series):
+        missing = [name for name in names if name not in source.channels]
+        if missing:
+            raise _other_channels(names, missing)
+        return source if source.channels == names else source.select(*names)
+    from caps.series import read  # here, as it needs narwhals
+
+    try:
+        return read(source, columns=names, time=time, minimum_rows=1)
+    except UnknownColumn as error:
+        missing = [name for name in names if name in error.names]
+        raise (_other_channels(names, missing) if missing else error) from None
+
+
+def _other_channels(names: tuple[str, ...], missing: list[str]) -> InputError:
+    return InputError(
         f"the model was fitted on {', '.join(names)}, the input has no {', '.join(missing)}",
         "give the same columns as for fit",
     )

@@ -14,7 +14,7 @@ from caps.detect.config import DetectorConfig
 from caps.detect.description import build
 from caps.detect.events import Event
 from caps.detect.fitted import Fitted
-from caps.detect.input import channels_of, on_regular_grid, read_input
+from caps.detect.input import on_regular_grid, read_channels
 from caps.detect.threshold import alarm_rate
 from caps.detect.windowed import row_logits
 from caps.errors import ArtifactError, CapsError, InputError
@@ -144,7 +144,7 @@ class OnnxModel:
     def _series(self, X: Any) -> Series:
         if not isinstance(X, np.ndarray | list | tuple):
             try:
-                return channels_of(read_input(X), self.names)
+                return read_channels(X, self.names)
             except ModuleNotFoundError as error:
                 raise InputError(
                     f"a {type(X).__name__} is read by {error.name}, which is not installed",

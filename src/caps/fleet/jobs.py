@@ -126,7 +126,7 @@ def _fitted(task: Task) -> dict[str, Any]:
     from caps.detect import CAPS
 
     entry, settings = task.entry, task.settings
-    series = _series(task, entry.columns)
+    series = _series(task, entry.columns, settings.time)
     model = CAPS(
         train=entry.train,
         aggregate=settings.aggregate,
@@ -136,6 +136,8 @@ def _fitted(task: Task) -> dict[str, Any]:
         members=settings.members,
         references=settings.references,
         detector=settings.detector,
+        columns=entry.columns,
+        time=settings.time,
         pretrained=_weights(settings.pretrained),
     )
     if settings.alarms is not None:
@@ -166,7 +168,8 @@ def _scored(task: Task) -> dict[str, Any]:
     model = CAPS.load(folder, pretrained=_weights(settings.pretrained))
     if settings.alarms is not None:
         model.set_alarms(settings.alarms)
-    series = _series(task, entry.columns or tuple(model.fitted_.names))
+    clock = model.time if settings.time is None else settings.time
+    series = _series(task, entry.columns or tuple(model.fitted_.names), clock)
     return _write(task, model, series, {"model": str(folder)})
 
 
@@ -190,17 +193,15 @@ def _write(task: Task, model: "CAPS", series: Series, told: dict[str, Any]) -> d
         "expected_events": model.expected_alarms_["per 1000 rows"] * rows / 1000,
         **strongest(events),
         **told,
-        "notes": [*series.notes(), *model.notes_],
+        "notes": list(dict.fromkeys([*series.notes(), *model.notes_])),
     }
     write_text(task.marker, json.dumps({"key": task.key, "facts": facts}, indent=1) + "\n")
     return facts
 
 
-def _series(task: Task, columns: tuple[str, ...] | None) -> Series:
+def _series(task: Task, columns: tuple[str, ...] | None, time: Any) -> Series:
     source = task.entry.source
-    if isinstance(source, Series):
-        return source
-    return read(source, columns=columns, time=task.settings.time)
+    return source if isinstance(source, Series) else read(source, columns=columns, time=time)
 
 
 @cache
