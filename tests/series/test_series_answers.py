@@ -9,6 +9,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+import torch
 
 from caps.errors import InputError
 from caps.series import Scaler, read, read_many
@@ -273,6 +274,28 @@ def test_a_column_called_like_a_label_with_other_values_is_a_channel_with_a_note
 def test_nothing_but_a_label_is_refused_with_the_way_to_use_it() -> None:
     with pytest.raises(InputError, match=r"nothing to read but is_anomaly.*columns= \(--columns\)"):
         read({"time": [1, 2], "is_anomaly": [0, 1]})
+
+
+def test_masked_arrays_of_any_kind_are_read() -> None:
+    assert first_channel(np.ma.array(["1", "2"], mask=[False, True])) == [1.0, None]
+    assert first_channel(np.ma.array([1, 2], mask=[False, True])) == [1.0, None]
+    with pytest.raises(InputError, match="no column of numbers"):
+        read(np.ma.array(["a", "b"], mask=[False, True]))
+    pairs = np.ma.array([(1, 2.0), (3, 4.0)], dtype=[("a", int), ("b", float)])
+    pairs["b"][0] = np.ma.masked
+    assert np.array_equal(read(pairs).values, [[1, np.nan], [3, 4]], equal_nan=True)
+    days = np.ma.array(["2024-01-01", "2024-01-02"], dtype="datetime64[D]")
+    assert read({"time": days, "a": [1, 2]}).sampling.step == np.timedelta64(1, "D")
+    days[1] = np.ma.masked
+    with pytest.raises(InputError, match="missing in row 1"):
+        read({"time": days, "a": [1, 2]})
+
+
+def test_what_another_library_cannot_turn_into_an_array_is_refused() -> None:
+    with pytest.raises(InputError, match=r"Tensor cannot be turned into an array.*requires grad"):
+        read(torch.ones(3, requires_grad=True))
+    with pytest.raises(InputError, match="Tensor cannot be turned into an array"):
+        read({"a": torch.ones(3, dtype=torch.bfloat16)})
 
 
 def test_unknown_options_are_refused() -> None:

@@ -1,6 +1,7 @@
 """CSV and Parquet files: recognised, read whole, read in bounded chunks."""
 
 import gzip
+import os
 from pathlib import Path
 
 import numpy as np
@@ -166,6 +167,47 @@ def test_missing_files_and_folders_are_refused(tmp_path: Path) -> None:
         scan(tmp_path / "nothing.csv")
 
 
+def test_paths_that_cannot_be_opened_are_refused(tmp_path: Path) -> None:
+    for path in ("x" * 5000, tmp_path / ("x" * 300), "a\0b"):
+        with pytest.raises(InputError, match="cannot be read"):
+            read(path)
+    with pytest.raises(InputError, match="does not exist"):
+        read(write(tmp_path, "v\n1\n2") / "below.csv")
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    with pytest.raises(InputError, match="is no regular file"):
+        read(fifo)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"decimal": "xx"},
+        {"decimal": ""},
+        {"decimal": None},
+        {"decimal": ";", "delimiter": ";"},
+        {"delimiter": ";;"},
+        {"delimiter": '"'},
+        {"delimiter": "\n"},
+        {"delimiter": 5},
+        {"header": "no"},
+        {"encoding": None},
+        {"unit": []},
+        {"timezone": 5},
+        {"minimum_rows": "2"},
+        {"columns": 2.5},
+    ],
+    ids=str,
+)
+def test_options_that_cannot_be_used_are_refused_by_name(tmp_path: Path, options: dict) -> None:
+    with pytest.raises(InputError, match=str(next(iter(options)))):
+        read(write(tmp_path, "v;w\n1;2\n3;4\n"), **options)
+
+
+def test_a_decimal_mark_is_no_delimiter(tmp_path: Path) -> None:
+    assert values(read(write(tmp_path, "v\n1,5\n2,5\n"), decimal=",")) == [1.5, 2.5]
+
+
 def test_parquet_is_recognised_by_its_bytes_and_refused_when_cut_off(tmp_path: Path) -> None:
     path = tmp_path / "data.bin"
     pq.write_table(pa.table({"load": [1.0, None, 3.0]}), path)
@@ -173,6 +215,15 @@ def test_parquet_is_recognised_by_its_bytes_and_refused_when_cut_off(tmp_path: P
     path.write_bytes(path.read_bytes()[:-20])
     with pytest.raises(InputError, match="no readable Parquet file"):
         read(path)
+
+
+@pytest.mark.parametrize("steps", [[1, 2, 3], [0.5, 1.5, 2.5], ["1", "2", "3"]], ids=str)
+def test_results_of_a_parquet_file_carry_its_count_of_steps(tmp_path: Path, steps: list) -> None:
+    path = tmp_path / "data.parquet"
+    pq.write_table(pa.table({"time": steps, "load": [1.0, None, 3.0]}), path)
+    result = read(path).frame({"score": [1, 2, 3]})
+    assert result["time"].tolist() == steps
+    assert list(scan(path, rows=2))[1].frame({"score": [3]}).index.tolist() == [2]
 
 
 def test_parquet_row_numbers_are_ignored(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """From what a user gives to a series with the right channels on a regular grid."""
 
+import re
 from collections.abc import Iterable
 from datetime import date
 from typing import Any
@@ -9,9 +10,11 @@ from numpy.typing import NDArray
 
 from caps.errors import InputError, UnknownColumn
 from caps.series import Series
+from caps.series.timestamps import read_moment
 
 Moment = int | str | date | np.datetime64
 Span = tuple[int, int]
+_ROW = re.compile(r"\s*[0-9]{1,18}\s*")
 
 
 def read_input(source: Any, *, columns: Any = None, time: Any = None) -> Series:
@@ -89,7 +92,7 @@ def stretches_of(series: Series, known: Iterable[tuple[Moment, Moment]]) -> list
 
 
 def _row(series: Series, place: Moment) -> int:
-    if isinstance(place, str) and place.strip().isdigit():
+    if isinstance(place, str) and _ROW.fullmatch(place):
         place = int(place)
     if isinstance(place, int | np.integer) and not isinstance(place, bool):
         return int(place)
@@ -97,21 +100,5 @@ def _row(series: Series, place: Moment) -> int:
         raise InputError(
             f"the known anomaly at {place!r} needs times, the series has none", "give row numbers"
         )
-    return int(np.searchsorted(series.time, _utc(place, series.timezone), side="left"))
-
-
-def _utc(place: Any, timezone: str | None) -> np.datetime64:
-    import pandas as pd
-
-    try:
-        moment = pd.Timestamp(place)
-        if pd.isna(moment):
-            raise ValueError("it is empty")
-        if moment.tz is None:
-            moment = moment.tz_localize(timezone or "UTC")
-        return moment.tz_convert("UTC").tz_localize(None).to_datetime64()
-    except (TypeError, ValueError) as error:
-        raise InputError(
-            f"the known anomaly at {place!r} is no moment ({error})",
-            "write it as 2024-01-31 or 2024-01-31 12:00",
-        ) from None
+    moment = read_moment(place, series.timezone, f"the known anomaly at {place!r}")
+    return int(np.searchsorted(series.time, moment, side="left"))

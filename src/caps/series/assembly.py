@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from caps.errors import InputError
 from caps.series.columns import FloatArray, numbers, rounds_integers
+from caps.series.csv_lines import blank_remark
 from caps.series.layout import (
     Request,
     TimeColumn,
@@ -24,6 +25,10 @@ from caps.series.tables import Table
 from caps.series.timestamps import Instants, TimeFormat, read_times
 
 _USE_LABEL = "to use it as a channel, name it in columns= (--columns)"
+
+
+class NoRows(InputError):
+    """A table, or a chunk of one, without a row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +56,20 @@ def assemble(table: Table, request: Request) -> Series:
 
 def draft(table: Table, request: Request) -> Draft:
     """Choose and convert the columns."""
+    time = find_time(table, request) if table.rows else None
+    if time is not None and time.name is not None and table.blank:
+        # The times tell where rows are: a line without one holds nothing and moves nothing.
+        table = table.without_blank()
+        time = find_time(table, request) if table.rows else None
     if table.rows == 0:
-        raise InputError("the series is empty", "give at least two rows and a column of numbers")
-    time = find_time(table, request)
+        raise NoRows("the series is empty", "give at least two rows and a column of numbers")
     instants = None
     if time is not None:
         instants = read_times(time.column, time.title, request.time_format)
     channels, values, remarks = _channels(table, request, time)
+    remarks = [*table.remarks, *remarks]
+    if table.blank:
+        remarks.append(blank_remark(table.blank, "read as missing values"))
     if time is not None and instants is not None and instants.counter is not None:
         remarks.append(
             f"column {time.title!r} holds plain numbers, taken as a count of steps; "

@@ -45,6 +45,10 @@ class Request:
             raise InputError(
                 f"duplicates={self.duplicates!r} is unknown", f"give one of {', '.join(DUPLICATES)}"
             )
+        if not isinstance(self.minimum_rows, int) or self.minimum_rows < 1:
+            raise InputError(
+                f"minimum_rows={self.minimum_rows!r} is no number of rows", "give 1 or more"
+            )
 
 
 @dataclass(frozen=True, slots=True)
