@@ -20,8 +20,10 @@ from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from caps.errors import ArtifactError, InputError
+from caps.json_text import parse_json
 
 MANIFEST = "manifest.json"
+LONGEST_SHOWN = 200  # characters of a path in a message
 
 Arrays = Mapping[str, np.ndarray]
 
@@ -84,12 +86,17 @@ def read_manifest(folder: Path, *, kind: str, version: int, oldest: int = 1) -> 
     """Read and check `manifest.json` alone; format versions from `oldest` to `version` are read."""
     path = folder / MANIFEST
     try:
-        manifest = json.loads(path.read_text(encoding="utf-8"))
+        manifest = parse_json(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise ArtifactError(
             f"{folder} has no {MANIFEST}", "name a folder written by CAPS"
         ) from None
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise ArtifactError(
+            f"{str(folder)[:LONGEST_SHOWN]} cannot be read ({error.strerror})",
+            "name a folder written by CAPS",
+        ) from None
+    except ValueError as error:
         raise ArtifactError(
             f"{path} is not valid JSON ({error})", "write the folder again"
         ) from None
@@ -130,7 +137,7 @@ def read_folder(
 def _read_arrays(path: Path, expected: object) -> dict[str, np.ndarray]:
     try:
         content = path.read_bytes()
-    except FileNotFoundError:
+    except (FileNotFoundError, IsADirectoryError):
         raise ArtifactError(f"{path} is missing", "write the folder again") from None
     if hashlib.sha256(content).hexdigest() != expected:
         raise ArtifactError(

@@ -74,6 +74,8 @@ def stretches_of(series: Series, known: Iterable[tuple[Moment, Moment]]) -> list
     >>> stretches_of(read([1.0, 2.0, 3.0, 4.0]), [(1, 3), ("2", "4")])
     [(1, 3), (2, 4)]
     """
+    if not isinstance(known, Iterable):
+        raise InputError(f"known anomalies {known!r}", "give a list of (start, end)")
     spans = []
     for stretch in known:
         if not isinstance(stretch, tuple | list) or len(stretch) != 2:

@@ -78,7 +78,7 @@ class OnnxModel:
             return cls(fitted, facts["alarms"], _bets(facts["bets"]))
         except CapsError as error:
             raise ArtifactError(f"{name}: {error.problem}", "export the model again") from None
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
+        except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
             raise ArtifactError(
                 f"{name} does not hold what it says ({error})", "export the model again"
             ) from None

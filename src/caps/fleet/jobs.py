@@ -14,6 +14,7 @@ from caps.artifacts import write_text
 from caps.errors import CapsError, InputError
 from caps.fleet.plan import Entry
 from caps.fleet.tables import event_columns, score_columns, strongest, write_part
+from caps.json_text import parse_json
 from caps.series import Series, read
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ class Task:
     def finished(self) -> dict[str, Any] | None:
         """The facts of an earlier run with the same key."""
         try:
-            told = json.loads(self.marker.read_text(encoding="utf-8"))
+            told = parse_json(self.marker.read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return None
         if not isinstance(told, dict) or told.get("key") != self.key:
