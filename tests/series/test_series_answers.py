@@ -291,6 +291,19 @@ def test_masked_arrays_of_any_kind_are_read() -> None:
         read({"time": days, "a": [1, 2]})
 
 
+@pytest.mark.parametrize("given", [[2**60 + 1, None, 3], [2**60 + 1, 4, 3]], ids=str)
+def test_arrow_integers_beyond_float64_are_rounded_too(given: list[int | None]) -> None:
+    series = read(pa.table({"a": given}))
+    expected = [None if value is None else float(value) for value in given]
+    assert first_channel(pa.table({"a": given})) == expected
+    assert "column 'a': integers beyond 2**53 are rounded to 16 digits" in series.notes()
+
+
+def test_durations_are_no_numbers() -> None:
+    with pytest.raises(InputError, match="no column of numbers"):
+        read({"a": [np.timedelta64(1, "s"), None, object()]})
+
+
 def test_what_another_library_cannot_turn_into_an_array_is_refused() -> None:
     with pytest.raises(InputError, match=r"Tensor cannot be turned into an array.*requires grad"):
         read(torch.ones(3, requires_grad=True))

@@ -226,6 +226,26 @@ def test_results_of_a_parquet_file_carry_its_count_of_steps(tmp_path: Path, step
     assert list(scan(path, rows=2))[1].frame({"score": [3]}).index.tolist() == [2]
 
 
+@pytest.mark.parametrize(("right", "wrong"), [(b"load", b"l\xffad"), (b"fine", b"f\xffne")])
+def test_damaged_text_in_a_parquet_file_is_refused(
+    tmp_path: Path, right: bytes, wrong: bytes
+) -> None:
+    path = tmp_path / "data.parquet"
+    table = pa.table({"load": [1.0, 2.0], "note": ["fine", "fine"]})
+    pq.write_table(table, path, store_schema=False)
+    assert right in path.read_bytes()
+    path.write_bytes(path.read_bytes().replace(right, wrong))
+    with pytest.raises(InputError, match="write it again|write the file again"):
+        read(path)
+
+
+def test_an_unknown_zone_in_a_parquet_file_is_refused(tmp_path: Path) -> None:
+    clock = pa.array([1, 2]).cast(pa.timestamp("ns", "Europe/Berltn"))
+    pq.write_table(pa.table({"time": clock, "load": [1.0, 2.0]}), tmp_path / "data.parquet")
+    with pytest.raises(InputError, match="'Europe/Berltn' is unknown"):
+        read(tmp_path / "data.parquet")
+
+
 def test_parquet_row_numbers_are_ignored(tmp_path: Path) -> None:
     path = tmp_path / "data.parquet"
     pd.DataFrame({"load": [5.0, 6.0]}, index=[3, 9]).to_parquet(path)
@@ -297,6 +317,7 @@ def test_a_chunk_may_be_missing_altogether(tmp_path: Path) -> None:
         ("time,a\n1,1\n2,1\n2,1\n3,1\n", "from row 2 on, the first row repeats a time"),
         ("time,a\n1,1\n2,1\n3,x\n4,1\n", "from row 2 on, column 'a' mixes.*'x' in row 0"),
         ("time,a\n1,1\n2,1\n3,x\n4,y\n", "from row 2 on, column 'a' holds no numbers"),
+        ("time,a\n2024-01-01,1\n2024-01-02,1\n5,1\n", "counts its time in another way"),
         ("time,a\n", "the series is empty"),
     ],
 )

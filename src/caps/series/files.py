@@ -298,7 +298,7 @@ def _parquet(path: Path) -> Iterator[Any]:
     try:
         # Without pre-buffering a row group is decoded batch by batch.
         yield pq.ParquetFile(path, pre_buffer=False, buffer_size=1 << 20)
-    except (pa.ArrowInvalid, OSError) as error:
+    except (pa.lib.ArrowException, OSError, UnicodeDecodeError) as error:
         raise InputError(
             f"{path} is no readable Parquet file ({error})", "write it again"
         ) from None
@@ -326,5 +326,7 @@ def _arrow_rows(table: Any, first_row: int) -> Table:
     names = table.column_names
     unique_names(names)
     columns = {name: nw.from_native(table[name], series_only=True) for name in names}
+    for column in columns.values():
+        _ = column.dtype  # fails here, and not later, where the name of a zone is damaged
     index = pd.RangeIndex(first_row, first_row + table.num_rows)
     return Table(columns, Origin(library=nw.Implementation.PANDAS, index=index), from_file=True)

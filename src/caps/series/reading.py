@@ -186,6 +186,11 @@ def _check_continuation(last: Any, piece: Draft, duplicates: Duplicates) -> None
     if last is None or piece.moments is None:
         return
     first = piece.moments[0]
+    if isinstance(first, np.datetime64) != isinstance(last, np.datetime64):
+        raise InputError(
+            f"the first row counts its time in another way ({first} after {last})",
+            "write all times in one way, or give time_format= or unit=",
+        )
     if first < last or (first == last and duplicates == "error"):
         what = "goes back in time" if first < last else "repeats a time"
         raise InputError(

@@ -158,21 +158,26 @@ def as_array(values: Any) -> NDArray[Any]:
         return _unmasked(values)
     if isinstance(values, nw.Series):
         return np.asarray(values.to_numpy())
-    if hasattr(values, "__array__"):
-        try:
-            return np.asarray(values)
-        except Exception as error:  # of another library, that has its own reasons
-            raise InputError(
-                f"a {type(values).__name__} cannot be turned into an array ({error})", ACCEPTED
-            ) from None
     try:
         array = np.asarray(values)
         # numpy writes mixed lists out as text and big integers as floats or objects.
-        return np.asarray(values, dtype=object) if array.dtype.kind in "USO" else array
-    except (ValueError, OverflowError):
+        if array.dtype.kind in "USO" and not hasattr(values, "__array__"):
+            array = np.asarray(values, dtype=object)
+    except (ValueError, OverflowError) as error:
+        if hasattr(values, "__array__"):
+            raise _no_array(values, error) from None
         raise InputError(
             "the rows of the list have different lengths", "give one value per channel in each row"
         ) from None
+    except Exception as error:  # of another library, that has its own reasons
+        raise _no_array(values, error) from None
+    return array
+
+
+def _no_array(values: Any, error: Exception) -> InputError:
+    return InputError(
+        f"a {type(values).__name__} cannot be turned into an array ({error})", ACCEPTED
+    )
 
 
 def _unmasked(values: Any) -> NDArray[Any]:

@@ -160,6 +160,8 @@ def _typed_times(column: Column, name: str, wanted: TimeFormat) -> Instants:
     import narwhals as nw
 
     zone = column.dtype.time_zone if isinstance(column.dtype, nw.Datetime) else None
+    if zone is not None:
+        _check_zone(zone)
     # The libraries give zone-aware columns to numpy in UTC.
     return _in_utc(to_nanoseconds(column.to_numpy(), name), zone, name, wanted)
 
