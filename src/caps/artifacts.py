@@ -17,6 +17,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from caps.errors import ArtifactError
+from caps.json_text import parse_json
 from caps.replacing import MANIFEST, clear_leftovers, replacing, replacing_folder
 
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
 
 SEAL = "digest"
 OWN = {"kind", "version", "sha256", SEAL}  # checked on their own
+LONGEST_SHOWN = 200  # characters of a path in a message
 
 Arrays = Mapping[str, np.ndarray]
 
@@ -80,12 +82,17 @@ def read_manifest(folder: Path, *, kind: str, version: int, oldest: int = 1) -> 
     if not os.path.lexists(folder):
         clear_leftovers(folder)  # a killed exchange may have put it aside
     try:
-        manifest = json.loads(path.read_text(encoding="utf-8"))
+        manifest = parse_json(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise ArtifactError(
             f"{folder} has no {MANIFEST}", "name a folder written by CAPS"
         ) from None
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise ArtifactError(
+            f"{str(folder)[:LONGEST_SHOWN]} cannot be read ({error.strerror})",
+            "name a folder written by CAPS",
+        ) from None
+    except ValueError as error:
         raise ArtifactError(
             f"{path} is not valid JSON ({error})", "write the folder again"
         ) from None
@@ -149,7 +156,7 @@ def _digest(manifest: str) -> str:
 def _read_arrays(path: Path, expected: object) -> dict[str, np.ndarray]:
     try:
         content = path.read_bytes()
-    except FileNotFoundError:
+    except (FileNotFoundError, IsADirectoryError):
         raise ArtifactError(f"{path} is missing", "write the folder again") from None
     if hashlib.sha256(content).hexdigest() != expected:
         raise ArtifactError(

@@ -1,5 +1,7 @@
 """The errors CAPS raises on purpose. Each says what is wrong and names the remedy."""
 
+from collections.abc import Sequence
+
 
 class CapsError(Exception):
     """Base of every error raised on purpose; `remedy` tells the user what to do.
@@ -16,6 +18,14 @@ class CapsError(Exception):
 
 class InputError(CapsError, ValueError):
     """The data or the arguments given cannot be used as they are."""
+
+
+class UnknownColumn(InputError):
+    """The table has no columns of the names that were asked for."""
+
+    def __init__(self, names: Sequence[str | int], known: Sequence[str]) -> None:
+        super().__init__(f"there is no column {names[0]!r}", f"name some of {', '.join(known)}")
+        self.names = tuple(names)
 
 
 class ArtifactError(CapsError):

@@ -2,9 +2,11 @@
 
 import dataclasses
 import math
+from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from caps.errors import InputError
 from caps.metrics import (
@@ -205,3 +207,22 @@ def test_floors_are_the_same_for_the_same_generator_and_undefined_without_positi
     empty = floors(np.zeros(50), window=10)
     for column in dataclasses.fields(empty):
         assert math.isnan(getattr(empty, column.name).vus_pr)
+
+
+@pytest.mark.parametrize(
+    "ragged", [[[1.0, 2.0], [3.0]], torch.ones(3, requires_grad=True)], ids=["list", "tensor"]
+)
+def test_what_is_no_array_is_refused(ragged: Any) -> None:
+    for name, given in (
+        ("scores", {"scores": ragged, "labels": [0, 1, 0]}),
+        ("labels", {"scores": [0.1, 0.9, 0.2], "labels": ragged}),
+        ("series", {"scores": [0.1, 0.9, 0.2], "labels": [0, 1, 0], "series": ragged}),
+    ):
+        with pytest.raises(InputError, match=f"the {name} cannot be turned into an array"):
+            evaluate(**given)
+
+
+def test_masked_scores_are_missing() -> None:
+    scores = np.ma.array([0.1, 0.9, 0.2], mask=[False, True, False])
+    with pytest.raises(InputError, match=r"1 of 3 scores are missing .* position 1"):
+        evaluate(scores, [0, 1, 0], window=0)

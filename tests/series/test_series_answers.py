@@ -9,6 +9,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+import torch
 
 from caps.errors import InputError
 from caps.series import Scaler, read, read_many
@@ -247,9 +248,67 @@ def test_an_index_of_hosts_and_times_points_to_read_many() -> None:
         read(pd.DataFrame({"load": range(4)}, index=index))
 
 
-def test_names_that_suggest_a_label_are_noted() -> None:
-    notes = read({"load": [1, 2], "is_anomaly": [0, 1]}).notes()
-    assert any("its name suggests a label" in note for note in notes)
+@pytest.mark.parametrize(
+    "name", ["Label", "label", "is_anomaly", "Anomaly", "y_true", "labels (0/1)"]
+)
+@pytest.mark.parametrize("label", [[0, 1, 0], [False, True, False], ["0", "1", None], [0.0, 0, 0]])
+def test_labels_are_left_out_with_a_note_unless_they_are_named(name: str, label: list[Any]) -> None:
+    source = {"load": [1, 2, 3], name: label}
+    series = read(source)
+    assert series.channels == ("load",)
+    (note,) = [note for note in series.notes() if repr(name) in note]
+    assert "it is left out" in note
+    assert "name it in columns= (--columns)" in note
+    named = read(source, columns=["load", name])
+    assert named.channels == ("load", name)
+    assert not any("left out" in note or "suggests" in note for note in named.notes())
+
+
+def test_a_column_called_like_a_label_with_other_values_is_a_channel_with_a_note() -> None:
+    series = read({"load": [1, 2, 3], "label": [0, 1, 2]})
+    assert series.channels == ("load", "label")
+    assert any("its name suggests a label" in note for note in series.notes())
+    assert read({"load": [1, 2], "door": [0, 1]}).channels == ("load", "door")
+
+
+def test_nothing_but_a_label_is_refused_with_the_way_to_use_it() -> None:
+    with pytest.raises(InputError, match=r"nothing to read but is_anomaly.*columns= \(--columns\)"):
+        read({"time": [1, 2], "is_anomaly": [0, 1]})
+
+
+def test_masked_arrays_of_any_kind_are_read() -> None:
+    assert first_channel(np.ma.array(["1", "2"], mask=[False, True])) == [1.0, None]
+    assert first_channel(np.ma.array([1, 2], mask=[False, True])) == [1.0, None]
+    with pytest.raises(InputError, match="no column of numbers"):
+        read(np.ma.array(["a", "b"], mask=[False, True]))
+    pairs = np.ma.array([(1, 2.0), (3, 4.0)], dtype=[("a", int), ("b", float)])
+    pairs["b"][0] = np.ma.masked
+    assert np.array_equal(read(pairs).values, [[1, np.nan], [3, 4]], equal_nan=True)
+    days = np.ma.array(["2024-01-01", "2024-01-02"], dtype="datetime64[D]")
+    assert read({"time": days, "a": [1, 2]}).sampling.step == np.timedelta64(1, "D")
+    days[1] = np.ma.masked
+    with pytest.raises(InputError, match="missing in row 1"):
+        read({"time": days, "a": [1, 2]})
+
+
+@pytest.mark.parametrize("given", [[2**60 + 1, None, 3], [2**60 + 1, 4, 3]], ids=str)
+def test_arrow_integers_beyond_float64_are_rounded_too(given: list[int | None]) -> None:
+    series = read(pa.table({"a": given}))
+    expected = [None if value is None else float(value) for value in given]
+    assert first_channel(pa.table({"a": given})) == expected
+    assert "column 'a': integers beyond 2**53 are rounded to 16 digits" in series.notes()
+
+
+def test_durations_are_no_numbers() -> None:
+    with pytest.raises(InputError, match="no column of numbers"):
+        read({"a": [np.timedelta64(1, "s"), None, object()]})
+
+
+def test_what_another_library_cannot_turn_into_an_array_is_refused() -> None:
+    with pytest.raises(InputError, match=r"Tensor cannot be turned into an array.*requires grad"):
+        read(torch.ones(3, requires_grad=True))
+    with pytest.raises(InputError, match="Tensor cannot be turned into an array"):
+        read({"a": torch.ones(3, dtype=torch.bfloat16)})
 
 
 def test_unknown_options_are_refused() -> None:

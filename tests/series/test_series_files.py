@@ -1,6 +1,7 @@
 """CSV and Parquet files: recognised, read whole, read in bounded chunks."""
 
 import gzip
+import os
 from pathlib import Path
 
 import numpy as np
@@ -134,7 +135,7 @@ def test_a_wrong_byte_far_down_the_file_is_refused_too(tmp_path: Path) -> None:
 def test_files_with_a_byte_order_mark_are_read(tmp_path: Path, encoding: str) -> None:
     path = write(tmp_path, "\n".join(LINES), encoding=encoding)
     options = {} if encoding == "utf-8-sig" else {"encoding": encoding}
-    assert read(path, **options).channels == ("load", "Label")
+    assert read(path, columns=["load", "Label"], **options).channels == ("load", "Label")
 
 
 @pytest.mark.parametrize(
@@ -166,6 +167,47 @@ def test_missing_files_and_folders_are_refused(tmp_path: Path) -> None:
         scan(tmp_path / "nothing.csv")
 
 
+def test_paths_that_cannot_be_opened_are_refused(tmp_path: Path) -> None:
+    for path in ("x" * 5000, tmp_path / ("x" * 300), "a\0b"):
+        with pytest.raises(InputError, match="cannot be read"):
+            read(path)
+    with pytest.raises(InputError, match="does not exist"):
+        read(write(tmp_path, "v\n1\n2") / "below.csv")
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    with pytest.raises(InputError, match="is no regular file"):
+        read(fifo)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"decimal": "xx"},
+        {"decimal": ""},
+        {"decimal": None},
+        {"decimal": ";", "delimiter": ";"},
+        {"delimiter": ";;"},
+        {"delimiter": '"'},
+        {"delimiter": "\n"},
+        {"delimiter": 5},
+        {"header": "no"},
+        {"encoding": None},
+        {"unit": []},
+        {"timezone": 5},
+        {"minimum_rows": "2"},
+        {"columns": 2.5},
+    ],
+    ids=str,
+)
+def test_options_that_cannot_be_used_are_refused_by_name(tmp_path: Path, options: dict) -> None:
+    with pytest.raises(InputError, match=str(next(iter(options)))):
+        read(write(tmp_path, "v;w\n1;2\n3;4\n"), **options)
+
+
+def test_a_decimal_mark_is_no_delimiter(tmp_path: Path) -> None:
+    assert values(read(write(tmp_path, "v\n1,5\n2,5\n"), decimal=",")) == [1.5, 2.5]
+
+
 def test_parquet_is_recognised_by_its_bytes_and_refused_when_cut_off(tmp_path: Path) -> None:
     path = tmp_path / "data.bin"
     pq.write_table(pa.table({"load": [1.0, None, 3.0]}), path)
@@ -173,6 +215,35 @@ def test_parquet_is_recognised_by_its_bytes_and_refused_when_cut_off(tmp_path: P
     path.write_bytes(path.read_bytes()[:-20])
     with pytest.raises(InputError, match="no readable Parquet file"):
         read(path)
+
+
+@pytest.mark.parametrize("steps", [[1, 2, 3], [0.5, 1.5, 2.5], ["1", "2", "3"]], ids=str)
+def test_results_of_a_parquet_file_carry_its_count_of_steps(tmp_path: Path, steps: list) -> None:
+    path = tmp_path / "data.parquet"
+    pq.write_table(pa.table({"time": steps, "load": [1.0, None, 3.0]}), path)
+    result = read(path).frame({"score": [1, 2, 3]})
+    assert result["time"].tolist() == steps
+    assert list(scan(path, rows=2))[1].frame({"score": [3]}).index.tolist() == [2]
+
+
+@pytest.mark.parametrize(("right", "wrong"), [(b"load", b"l\xffad"), (b"fine", b"f\xffne")])
+def test_damaged_text_in_a_parquet_file_is_refused(
+    tmp_path: Path, right: bytes, wrong: bytes
+) -> None:
+    path = tmp_path / "data.parquet"
+    table = pa.table({"load": [1.0, 2.0], "note": ["fine", "fine"]})
+    pq.write_table(table, path, store_schema=False)
+    assert right in path.read_bytes()
+    path.write_bytes(path.read_bytes().replace(right, wrong))
+    with pytest.raises(InputError, match=r"write (it|the file) again"):
+        read(path)
+
+
+def test_an_unknown_zone_in_a_parquet_file_is_refused(tmp_path: Path) -> None:
+    clock = pa.array([1, 2]).cast(pa.timestamp("ns", "Europe/Berltn"))
+    pq.write_table(pa.table({"time": clock, "load": [1.0, 2.0]}), tmp_path / "data.parquet")
+    with pytest.raises(InputError, match="'Europe/Berltn' is unknown"):
+        read(tmp_path / "data.parquet")
 
 
 def test_parquet_row_numbers_are_ignored(tmp_path: Path) -> None:
@@ -246,6 +317,7 @@ def test_a_chunk_may_be_missing_altogether(tmp_path: Path) -> None:
         ("time,a\n1,1\n2,1\n2,1\n3,1\n", "from row 2 on, the first row repeats a time"),
         ("time,a\n1,1\n2,1\n3,x\n4,1\n", "from row 2 on, column 'a' mixes.*'x' in row 0"),
         ("time,a\n1,1\n2,1\n3,x\n4,y\n", "from row 2 on, column 'a' holds no numbers"),
+        ("time,a\n2024-01-01,1\n2024-01-02,1\n5,1\n", "counts its time in another way"),
         ("time,a\n", "the series is empty"),
     ],
 )

@@ -249,3 +249,45 @@ def test_missing_times_in_typed_columns_are_refused() -> None:
     for source in (pd.DataFrame(table("time", stamps)), pl.DataFrame(table("time", stamps))):
         with pytest.raises(InputError, match="missing in row 1"):
             read(source)
+
+
+@pytest.mark.parametrize(
+    "moments",
+    [
+        np.array(["1500", "2024"], dtype="datetime64[Y]"),
+        np.array(["1677", "2024"], dtype="datetime64[Y]"),
+        np.array([10**13, 10**13 + 584_554_531], dtype="datetime64[Y]"),
+        np.array(["2599-11-20", "2599-11-21"], dtype="datetime64[s]"),
+        pd.Series(["2599-11-20", "2599-11-21"], dtype="datetime64[us]"),
+        pl.Series([datetime(1500, 1, 1), datetime(2024, 1, 1)]),
+        ["1500-01-01", "1500-01-02"],
+        [datetime(2599, 1, 1), datetime(2599, 1, 2)],
+    ],
+    ids=lambda moments: str(moments[0]),
+)
+def test_times_that_nanoseconds_cannot_hold_are_refused(moments: Any) -> None:
+    with pytest.raises(InputError, match="outside 1677 to 2262"):
+        read(table("time", moments))
+
+
+@pytest.mark.parametrize("unit", ["as", "fs", "ps", "7D", "M"])
+def test_times_in_any_unit_are_read(unit: str) -> None:
+    moments = np.array([0, 2], dtype=f"datetime64[{unit}]")
+    expected = moments.astype("datetime64[ns]")
+    assert np.array_equal(read(table("time", moments), duplicates="keep").time, expected)
+
+
+@pytest.mark.parametrize(
+    "at",
+    [
+        "2599-11-20",
+        "1500-01-01",
+        "9999-12-31 23:00-05:00",
+        datetime(2599, 1, 1),
+        np.datetime64("2599"),
+    ],
+)
+def test_a_moment_that_nanoseconds_cannot_hold_splits_nothing(at: Any) -> None:
+    series = read({"time": pd.date_range("2015-01-01", periods=365), "load": np.arange(365.0)})
+    with pytest.raises(InputError, match="outside 1677 to 2262"):
+        series.split(at)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 import caps
 from caps.artifacts import replacing, write_text
+from caps.json_text import parse_json
 
 FloatArray = NDArray[np.float64]
 Record = dict[str, Any]  # what stands in the JSON file
@@ -67,7 +68,7 @@ def write_cell(out: Path, cell: Cell, record: Record, scores: FloatArray | None 
 def read_cell(path: Path) -> Record | None:
     """A record, or None where there is none that is whole."""
     try:
-        record = json.loads(path.read_bytes())
+        record = parse_json(path.read_bytes())
     except (OSError, ValueError):
         return None
     if not isinstance(record, dict) or record.get("format") not in (1, FORMAT):

@@ -54,7 +54,8 @@ def detect(
         Part to learn from: rows (2000), share (0.5) or the moment it ends (2024-03-15). All rows
         if left out; CAPS then trusts that most of them are normal.
     columns
-        Metrics to use, separated by commas; every numeric column if left out.
+        Metrics to use, separated by commas; if left out, every numeric column but labels (0 and 1
+        in a column called like one).
     time
         Time column; recognised if left out.
     alarms
@@ -87,7 +88,8 @@ def detect(
     from caps.series import read
 
     started = clock.monotonic()
-    series = read(file, columns=names_in(columns), time=time)
+    chosen = names_in(columns)
+    series = read(file, columns=chosen, time=time)
     model = CAPS(
         train=train,
         alarms=alarms,
@@ -95,6 +97,8 @@ def detect(
         switches=switches,
         causal=causal,
         seed=seed,
+        columns=chosen,
+        time=time,
         pretrained=pretrained,
     )
     with fit_progress() as progress:

@@ -37,7 +37,8 @@ def fit(
     train
         Part to learn from: rows, share or the moment it ends; all rows if left out.
     columns
-        Metrics to use, separated by commas; every numeric column if left out.
+        Metrics to use, separated by commas; if left out, every numeric column but labels (0 and 1
+        in a column called like one).
     time
         Time column; recognised if left out.
     alarms
@@ -63,6 +64,7 @@ def fit(
     from caps.series import read
 
     check_folder(out, kind=KIND)
+    chosen = names_in(columns)
     model = CAPS(
         train=train,
         alarms=alarms,
@@ -70,11 +72,11 @@ def fit(
         switches=switches,
         causal=causal,
         seed=seed,
-        columns=names_in(columns),
+        columns=chosen,
         time=time,
         pretrained=pretrained,
     )
-    series = read(file, columns=names_in(columns), time=time)
+    series = read(file, columns=chosen, time=time)
     with fit_progress() as progress:
         model.fit(series, known_anomalies=stretches_in(known), progress=progress)
     model.save(out)
@@ -85,7 +87,7 @@ def fit(
         "alarms": alarms,
         "threshold": model.threshold_,
         "expected_alarms": model.expected_alarms_,
-        "notes": [*series.notes(), *model.notes_],
+        "notes": list(dict.fromkeys([*series.notes(), *model.notes_])),
     }
     if json_output:
         print(json.dumps(facts, indent=2))

@@ -8,6 +8,10 @@ from caps.errors import ArtifactError, InputError
 
 Network = Literal["tcn", "transformer"]
 View = Literal["window", "series", "both"]
+WHOLE = (
+    *("window", "patch", "width", "kernel", "layers", "heads", "steps", "epochs", "batch"),
+    *("members", "stride"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +43,12 @@ class DetectorConfig:
     stride: int = 64  # between scored windows; 16 scores hardly better, 128 clearly worse
 
     def __post_init__(self) -> None:
+        for name in WHOLE:
+            value = getattr(self, name)
+            if not isinstance(value, int) and not (name == "epochs" and value is None):
+                raise InputError(f"{name} is {value!r}", "give a whole number")
+        if not isinstance(self.dilations, tuple | list):
+            raise InputError(f"dilations are {self.dilations!r}", "give whole numbers")
         rules = {
             "network": (self.network in get_args(Network), "tcn or transformer"),
             "view": (self.view in get_args(View), "window, series or both"),
@@ -48,9 +58,17 @@ class DetectorConfig:
             ),
             "width": (self.width >= 8 and self.width % 8 == 0, "a multiple of 8"),
             "kernel": (self.kernel >= 1 and self.kernel % 2 == 1, "an odd number"),
-            "dilations": (len(self.dilations) > 0, "at least one"),
+            "dilations": (
+                len(self.dilations) > 0
+                and all(isinstance(each, int) and each >= 1 for each in self.dilations),
+                "at least one whole number",
+            ),
             "heads": (self.width % max(self.heads, 1) == 0, f"a divisor of width {self.width}"),
-            "dropout": (0 <= self.dropout < 1, "a share below 1"),
+            "dropout": (_within(self.dropout, 0, 1), "a share below 1"),
+            "learning_rate": (
+                _within(self.learning_rate, 0, 1) and self.learning_rate > 0,
+                "a number above 0 and below 1",
+            ),
             "batch": (self.batch >= 2 and self.batch % 2 == 0, "an even number of windows"),
             "stride": (1 <= self.stride <= self.window, f"1 to the window of {self.window}"),
         }
@@ -75,6 +93,10 @@ class DetectorConfig:
                 "write it again with this version",
             )
         return cls(**{**facts, "dilations": tuple(facts["dilations"])})
+
+
+def _within(value: object, low: float, high: float) -> bool:
+    return isinstance(value, int | float) and low <= value < high
 
 
 # Full length, 20 epochs, one network (section 4.3 and appendix B); its sizes, 0.25 million

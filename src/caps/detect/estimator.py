@@ -15,16 +15,17 @@ from sklearn.exceptions import NotFittedError
 from caps.detect.analysis import LEAST_KIND_ACCURACY, Analysis, Explanation, KindOf
 from caps.detect.config import DetectorConfig
 from caps.detect.events import Event, EventRules
-from caps.detect.evidence import AGGREGATES, Aggregate
+from caps.detect.evidence import Aggregate
 from caps.detect.fitted import Fitted
 from caps.detect.input import (
     Moment,
     Span,
-    channels_of,
     on_regular_grid,
+    read_channels,
     read_input,
     stretches_of,
 )
+from caps.detect.parameters import check_parameters
 from caps.detect.storage import load_model, save_model
 from caps.detect.tables import event_table, score_table
 from caps.detect.threshold import alarm_rate
@@ -162,11 +163,11 @@ class CAPS(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         are known to be anomalous: they select the modes (Diagnosis) and are kept out of training.
         `progress` is called with what is being done and the share that is done.
         """
-        self._check()
+        check_parameters(self.get_params(deep=False))
         series = read_input(X, columns=self.columns, time=self.time)
         train = series if self.train is None else series.split(self.train)[0]
         alarm_rate(self.alarms, train.sampling.step)
-        known = stretches_of(series, known_anomalies or ())
+        known = stretches_of(series, () if known_anomalies is None else known_anomalies)
         grid, rows, notes = on_regular_grid(series)
         fitted = self._fitted(
             grid,
@@ -174,7 +175,7 @@ class CAPS(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
             [(int(rows[start]), int(rows[end - 1]) + 1) for start, end in known],
             progress,
         )
-        fitted.facts["notes"] = [*notes, *fitted.facts["notes"]]
+        fitted.facts["notes"] = [*series.remarks, *notes, *fitted.facts["notes"]]
         fitted.facts["regular"] = not notes
         self.fitted_ = fitted
         return self
@@ -190,8 +191,7 @@ class CAPS(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     def analyze(self, X: Any) -> Analysis:
         """Score once, look at it in many ways: scores, events, explanations, other budgets."""
         fitted = self._model()
-        columns = self.columns
-        series = channels_of(read_input(X, columns=columns, time=self.time), fitted.names)
+        series = read_channels(X, fitted.names, time=self.time)
         grid, rows, notes = on_regular_grid(series)
         return Analysis(
             series=series,
@@ -303,14 +303,6 @@ class CAPS(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         fitted: Fitted = self.fitted_
         return fitted
 
-    def _check(self) -> None:
-        if self.aggregate not in AGGREGATES:
-            raise InputError(f"aggregate={self.aggregate!r}", f"use one of {', '.join(AGGREGATES)}")
-        if isinstance(self.seed, bool) or not isinstance(self.seed, int | np.integer):
-            raise InputError(f"seed={self.seed!r}", "give a whole number")
-        if self.seed < 0:
-            raise InputError(f"seed={self.seed}", "give 0 or a positive whole number")
-
     def _fitted(
         self, grid: Series, rows: int, known: list[Span], progress: "FitProgress | None"
     ) -> Fitted:
@@ -320,7 +312,7 @@ class CAPS(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
 
         detector = self.detector or DetectorConfig()
         if self.members is not None:
-            detector = replace(detector, members=self.members)
+            detector = replace(detector, members=int(self.members))
         elif self.detector is None and len(grid.channels) > MANY_CHANNELS:
             detector = replace(detector, members=1)
         settings = FitSettings(
@@ -331,7 +323,7 @@ class CAPS(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
             construction=self.construction,
             perturbed=bool(self.perturbed),
             modes=self.modes,
-            references=REFERENCES if self.references is None else self.references,
+            references=REFERENCES if self.references is None else int(self.references),
             memory=bool(self.memory),
             level=bool(self.level),
             switches=bool(self.switches),
@@ -351,7 +343,7 @@ class CAPS(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
 
     def _saved_parameters(self) -> dict[str, Any]:
         """All but what belongs to a machine or a process."""
-        kept = {name: getattr(self, name) for name in SAVED}
+        kept = {name: _plain(getattr(self, name)) for name in SAVED}
         kept["train"] = None if self.train is None else str(self.train)
         kept["modes"] = None if self.modes is None else [int(mode) for mode in self.modes]
         kept["seed"] = int(self.seed)
@@ -363,7 +355,12 @@ class CAPS(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
 def _names(columns: Any) -> Any:
     if columns is None or isinstance(columns, str | int):
         return columns
-    return list(columns)
+    return [_plain(name) for name in columns]
+
+
+def _plain(value: Any) -> Any:
+    """A number of numpy as one of Python, which JSON knows."""
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _parameters(saved: dict[str, Any], fitted: Fitted) -> dict[str, Any]:

@@ -30,8 +30,9 @@ class EventRules:
     def __post_init__(self) -> None:
         least = {"merge_gap": 0, "minimum_length": 1, "cool_down": 0}
         for name, bound in least.items():
-            if getattr(self, name) < bound:
-                raise InputError(f"{name} is {getattr(self, name)}", f"give {bound} or more rows")
+            value = getattr(self, name)
+            if not isinstance(value, int) or value < bound:
+                raise InputError(f"{name} is {value!r}", f"give {bound} or more rows")
 
     def to_dict(self) -> dict[str, int]:
         """As JSON values; `from_dict` gives the same rules back."""

@@ -1,5 +1,6 @@
 """From what a user gives to a series with the right channels on a regular grid."""
 
+import re
 from collections.abc import Iterable
 from datetime import date
 from typing import Any
@@ -7,15 +8,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from caps.errors import InputError
+from caps.errors import InputError, UnknownColumn
 from caps.series import Series
+from caps.series.timestamps import read_moment
 
 Moment = int | str | date | np.datetime64
 Span = tuple[int, int]
+_ROW = re.compile(r"\s*[0-9]{1,18}\s*")
 
 
 def read_input(source: Any, *, columns: Any = None, time: Any = None) -> Series:
-    """Read what `fit` or a scoring method was given; a `Series` may still be cut to columns."""
+    """Read what `fit` was given; a `Series` may still be cut to columns."""
     if not isinstance(source, Series):
         from caps.series import read  # here, as it needs narwhals
 
@@ -25,14 +28,27 @@ def read_input(source: Any, *, columns: Any = None, time: Any = None) -> Series:
     return source.select(*([columns] if isinstance(columns, str) else columns))
 
 
-def channels_of(series: Series, names: tuple[str, ...]) -> Series:
-    """The channels of training, by name, or by place where the input has no names of its own."""
-    if series.channels == names:
-        return series
-    if set(names) <= set(series.channels):
-        return series.select(*names)
-    missing = [name for name in names if name not in series.channels]
-    raise InputError(
+def read_channels(source: Any, names: tuple[str, ...], *, time: Any = None) -> Series:
+    """The channels of training, by name, in what a scoring method was given.
+
+    Other columns are not looked at: what a model was fitted on is what it scores.
+    """
+    if isinstance(source, Series):
+        missing = [name for name in names if name not in source.channels]
+        if missing:
+            raise _other_channels(names, missing)
+        return source if source.channels == names else source.select(*names)
+    from caps.series import read  # here, as it needs narwhals
+
+    try:
+        return read(source, columns=names, time=time, minimum_rows=1)
+    except UnknownColumn as error:
+        missing = [name for name in names if name in error.names]
+        raise (_other_channels(names, missing) if missing else error) from None
+
+
+def _other_channels(names: tuple[str, ...], missing: list[str]) -> InputError:
+    return InputError(
         f"the model was fitted on {', '.join(names)}, the input has no {', '.join(missing)}",
         "give the same columns as for fit",
     )
@@ -58,6 +74,8 @@ def stretches_of(series: Series, known: Iterable[tuple[Moment, Moment]]) -> list
     >>> stretches_of(read([1.0, 2.0, 3.0, 4.0]), [(1, 3), ("2", "4")])
     [(1, 3), (2, 4)]
     """
+    if not isinstance(known, Iterable):
+        raise InputError(f"known anomalies {known!r}", "give a list of (start, end)")
     spans = []
     for stretch in known:
         if not isinstance(stretch, tuple | list) or len(stretch) != 2:
@@ -76,7 +94,7 @@ def stretches_of(series: Series, known: Iterable[tuple[Moment, Moment]]) -> list
 
 
 def _row(series: Series, place: Moment) -> int:
-    if isinstance(place, str) and place.strip().isdigit():
+    if isinstance(place, str) and _ROW.fullmatch(place):
         place = int(place)
     if isinstance(place, int | np.integer) and not isinstance(place, bool):
         return int(place)
@@ -84,21 +102,5 @@ def _row(series: Series, place: Moment) -> int:
         raise InputError(
             f"the known anomaly at {place!r} needs times, the series has none", "give row numbers"
         )
-    return int(np.searchsorted(series.time, _utc(place, series.timezone), side="left"))
-
-
-def _utc(place: Any, timezone: str | None) -> np.datetime64:
-    import pandas as pd
-
-    try:
-        moment = pd.Timestamp(place)
-        if pd.isna(moment):
-            raise ValueError("it is empty")
-        if moment.tz is None:
-            moment = moment.tz_localize(timezone or "UTC")
-        return moment.tz_convert("UTC").tz_localize(None).to_datetime64()
-    except (TypeError, ValueError) as error:
-        raise InputError(
-            f"the known anomaly at {place!r} is no moment ({error})",
-            "write it as 2024-01-31 or 2024-01-31 12:00",
-        ) from None
+    moment = read_moment(place, series.timezone, f"the known anomaly at {place!r}")
+    return int(np.searchsorted(series.time, moment, side="left"))

@@ -53,7 +53,14 @@ def load_model(folder: Path) -> tuple[Fitted, dict[str, Any]]:
         raise ArtifactError(
             f"{folder} holds no sound model ({error.problem})", "fit it again"
         ) from None
-    except (AttributeError, KeyError, TypeError, ValueError, RuntimeError) as error:
+    except (
+        AttributeError,
+        LookupError,
+        TypeError,
+        ValueError,
+        RuntimeError,
+        OverflowError,
+    ) as error:
         raise ArtifactError(
             f"{folder} does not hold what its manifest says ({error})", "fit the model again"
         ) from error

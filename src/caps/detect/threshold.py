@@ -49,7 +49,12 @@ def alarm_rate(budget: str | float, step: np.timedelta64 | None = None) -> float
     >>> alarm_rate("1/1000"), alarm_rate("2/day", np.timedelta64(1, "h"))
     (0.001, 0.08333333333333333)
     """
-    rate = _rate(budget, step) if isinstance(budget, str) else float(budget)
+    if isinstance(budget, bool) or not isinstance(budget, str | float | int | np.number):
+        raise InputError(
+            f"the alarm budget {budget!r} is no rate",
+            "write alarms per time or per rows, like 1/day, 2/week or 1/1000",
+        )
+    rate = _rate(budget, step) if isinstance(budget, str) else float(min(budget, 1))
     if not 0 < rate < 1:
         raise InputError(
             f"the alarm budget {budget!r} allows {rate:g} alarms a row",
@@ -67,7 +72,7 @@ def _rate(budget: str, step: np.timedelta64 | None) -> float:
         )
     count, per = float(match["count"]), match["per"].lower()
     if per.isdigit():
-        return count / int(per) if int(per) else float("inf")
+        return count / float(per) if float(per) else float("inf")
     if per not in SECONDS:
         raise InputError(
             f"the alarm budget {budget!r} names an unknown unit {per!r}",

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from caps.errors import ArtifactError
+from caps.json_text import parse_json
 
 DESCRIPTION = "caps"  # key in the metadata
 KIND, VERSION = "caps.onnx", 3
@@ -57,8 +58,8 @@ def described(facts: Mapping[str, Any], banks: Sequence[np.ndarray]) -> str:
 def read_description(text: str | None) -> tuple[dict[str, Any], list[np.ndarray]]:
     """The facts and training rows of `described`."""
     try:
-        facts = json.loads(text or "null")
-    except json.JSONDecodeError as error:
+        facts = parse_json(text or "null")
+    except ValueError as error:
         raise ArtifactError(f"its description is no JSON ({error})", "export it again") from None
     if not isinstance(facts, dict) or facts.get("kind") != KIND:
         raise ArtifactError("it holds no description by CAPS", "name a file of caps export")

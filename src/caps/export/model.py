@@ -14,7 +14,7 @@ from caps.detect.config import DetectorConfig
 from caps.detect.description import build
 from caps.detect.events import Event
 from caps.detect.fitted import Fitted
-from caps.detect.input import channels_of, on_regular_grid, read_input
+from caps.detect.input import on_regular_grid, read_channels
 from caps.detect.threshold import alarm_rate
 from caps.detect.windowed import row_logits
 from caps.errors import ArtifactError, CapsError, InputError
@@ -78,7 +78,7 @@ class OnnxModel:
             return cls(fitted, facts["alarms"], _bets(facts["bets"]))
         except CapsError as error:
             raise ArtifactError(f"{name}: {error.problem}", "export the model again") from None
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
+        except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
             raise ArtifactError(
                 f"{name} does not hold what it says ({error})", "export the model again"
             ) from None
@@ -144,7 +144,7 @@ class OnnxModel:
     def _series(self, X: Any) -> Series:
         if not isinstance(X, np.ndarray | list | tuple):
             try:
-                return channels_of(read_input(X), self.names)
+                return read_channels(X, self.names)
             except ModuleNotFoundError as error:
                 raise InputError(
                     f"a {type(X).__name__} is read by {error.name}, which is not installed",

@@ -16,6 +16,7 @@ from caps.fleet.plan import Entry
 from caps.fleet.running import run
 from caps.fleet.summary import render_summary
 from caps.fleet.tables import check_parquet, series_columns, write_part
+from caps.json_text import parse_json
 from caps.replacing import check_room
 
 TABLE, PAGE = "series.parquet", "summary.html"
@@ -169,7 +170,7 @@ def _claim(out: Path, job: str, tasks: list[Task]) -> None:
         raise InputError(f"{out} holds files that are no fleet", "name a new folder with --out")
     if journal.is_file():
         try:
-            known = json.loads(journal.read_text(encoding="utf-8"))
+            known = parse_json(journal.read_text(encoding="utf-8"))
         except ValueError:
             known = None
         if not isinstance(known, dict) or (known.get("kind"), known.get("job")) != (KIND, job):

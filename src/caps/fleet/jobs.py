@@ -14,6 +14,7 @@ from caps.artifacts import write_text
 from caps.errors import CapsError, InputError
 from caps.fleet.plan import Entry
 from caps.fleet.tables import event_columns, score_columns, strongest, write_part
+from caps.json_text import parse_json
 from caps.series import Series, read
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ class Task:
     def finished(self) -> dict[str, Any] | None:
         """The facts of an earlier run with the same key."""
         try:
-            told = json.loads(self.marker.read_text(encoding="utf-8"))
+            told = parse_json(self.marker.read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return None
         if not isinstance(told, dict) or told.get("key") != self.key:
@@ -126,7 +127,7 @@ def _fitted(task: Task) -> dict[str, Any]:
     from caps.detect import CAPS
 
     entry, settings = task.entry, task.settings
-    series = _series(task, entry.columns)
+    series = _series(task, entry.columns, settings.time)
     model = CAPS(
         train=entry.train,
         aggregate=settings.aggregate,
@@ -136,6 +137,8 @@ def _fitted(task: Task) -> dict[str, Any]:
         members=settings.members,
         references=settings.references,
         detector=settings.detector,
+        columns=entry.columns,
+        time=settings.time,
         pretrained=_weights(settings.pretrained),
     )
     if settings.alarms is not None:
@@ -164,7 +167,8 @@ def _scored(task: Task) -> dict[str, Any]:
     model = CAPS.load(folder, pretrained=_weights(settings.pretrained))
     if settings.alarms is not None:
         model.set_alarms(settings.alarms)
-    series = _series(task, entry.columns or tuple(model.fitted_.names))
+    clock = model.time if settings.time is None else settings.time
+    series = _series(task, entry.columns or tuple(model.fitted_.names), clock)
     return _write(task, model, series, {"model": str(folder)})
 
 
@@ -200,11 +204,9 @@ def _write(task: Task, model: "CAPS", series: Series, told: dict[str, Any]) -> d
     return facts
 
 
-def _series(task: Task, columns: tuple[str, ...] | None) -> Series:
+def _series(task: Task, columns: tuple[str, ...] | None, time: Any) -> Series:
     source = task.entry.source
-    if isinstance(source, Series):
-        return source
-    return read(source, columns=columns, time=task.settings.time)
+    return source if isinstance(source, Series) else read(source, columns=columns, time=time)
 
 
 @cache

@@ -1,6 +1,7 @@
 """Checked input of every metric: one score and one 0/1 label for each point."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -89,8 +90,20 @@ def checked_labels(labels: ArrayLike) -> Flags:
     return flags
 
 
+def as_array(values: ArrayLike, name: str) -> NDArray[Any]:
+    """As numpy, not-a-number where masked, or raise `InputError`."""
+    try:
+        if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+            return np.asarray(np.ma.filled(values.astype(np.float64), np.nan))
+        return np.asarray(values)
+    except Exception as error:  # ragged lists, or the reasons of another library
+        raise InputError(
+            f"the {name} cannot be turned into an array ({error})", "give a flat array of numbers"
+        ) from None
+
+
 def _vector(values: ArrayLike, name: str) -> Floats:
-    array = np.asarray(values)
+    array = as_array(values, name)
     if array.ndim == 2 and 1 in array.shape:
         array = array.ravel()
     if array.ndim != 1:

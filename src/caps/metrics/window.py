@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from caps.errors import InputError
+from caps.metrics.scored import as_array
 
 NO_PERIOD = 125  # what the rule answers when it finds no usable period
 
@@ -25,7 +26,7 @@ def acf_window(series: ArrayLike, *, rank: int = 1) -> int:
     """
     if rank not in (1, 2):
         raise InputError(f"the peak of rank {rank}", "ask for rank 1 or 2")
-    values = np.asarray(series)
+    values = as_array(series, "series")
     if values.ndim == 2:
         values = values[:, 0]
     if values.ndim != 1 or values.dtype.kind not in "fiub" or not len(values):

@@ -8,12 +8,27 @@ from numpy.typing import NDArray
 
 from caps.errors import InputError
 from caps.series.columns import FloatArray, numbers, rounds_integers
-from caps.series.layout import Request, TimeColumn, find_time, is_unnamed, resolve
+from caps.series.csv_lines import blank_remark
+from caps.series.layout import (
+    Request,
+    TimeColumn,
+    find_time,
+    is_label,
+    is_label_name,
+    is_unnamed,
+    resolve,
+)
 from caps.series.ordering import ordered_rows
 from caps.series.origin import Origin, Rows
 from caps.series.series import Series
 from caps.series.tables import Table
 from caps.series.timestamps import Instants, TimeFormat, read_times
+
+_USE_LABEL = "to use it as a channel, name it in columns= (--columns)"
+
+
+class NoRows(InputError):
+    """A table, or a chunk of one, without a row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +56,20 @@ def assemble(table: Table, request: Request) -> Series:
 
 def draft(table: Table, request: Request) -> Draft:
     """Choose and convert the columns."""
+    time = find_time(table, request) if table.rows else None
+    if time is not None and time.name is not None and table.blank:
+        # The times tell where rows are: a line without one holds nothing and moves nothing.
+        table = table.without_blank()
+        time = find_time(table, request) if table.rows else None
     if table.rows == 0:
-        raise InputError("the series is empty", "give at least two rows and a column of numbers")
-    time = find_time(table, request)
+        raise NoRows("the series is empty", "give at least two rows and a column of numbers")
     instants = None
     if time is not None:
         instants = read_times(time.column, time.title, request.time_format)
     channels, values, remarks = _channels(table, request, time)
+    remarks = [*table.remarks, *remarks]
+    if table.blank:
+        remarks.append(blank_remark(table.blank, "read as missing values"))
     if time is not None and instants is not None and instants.counter is not None:
         remarks.append(
             f"column {time.title!r} holds plain numbers, taken as a count of steps; "
@@ -125,8 +147,8 @@ def _channels(
     names = resolve(table, request.columns) if request.columns is not None else list(table.columns)
     if len(set(names)) < len(names):
         raise InputError("columns= names a column more than once", "name each column once")
-    channels: list[str] = []
-    arrays: list[FloatArray] = []
+    channels: dict[str, FloatArray] = {}
+    labels: list[str] = []
     remarks: list[str] = []
     for name in names:
         if name in excluded or (time is not None and name == time.name and not explicit):
@@ -140,16 +162,38 @@ def _channels(
                 raise InputError(f"column {name!r} holds no numbers", "name columns of numbers")
             remarks.append(f"column {name!r} holds no numbers and is ignored")
             continue
+        if not explicit and is_label(name, array):
+            labels.append(name)
+            continue
+        if not explicit and is_label_name(name):
+            remarks.append(
+                f"channel {name!r} is read as a measurement, its name suggests a label: "
+                "leave it out with exclude=, or name the others in columns= (--columns)"
+            )
         if rounds_integers(table.columns[name], array):
             remarks.append(f"column {name!r}: integers beyond 2**53 are rounded to 16 digits")
-        channels.append(name)
-        arrays.append(array)
+        channels[name] = array
     if not channels:
-        raise InputError(
-            f"there is no column of numbers among {', '.join(table.columns)}",
-            "give at least one numeric column beside the time",
+        raise _no_channel(table, labels)
+    remarks += [
+        f"column {name!r} is called like a label and holds only 0 and 1: it is left out; "
+        f"{_USE_LABEL}"
+        for name in labels
+    ]
+    return list(channels), np.column_stack(list(channels.values())), remarks
+
+
+def _no_channel(table: Table, labels: list[str]) -> InputError:
+    if labels:
+        return InputError(
+            f"there is nothing to read but {', '.join(labels)}, called like a label and holding "
+            "only 0 and 1",
+            _USE_LABEL,
         )
-    return channels, np.column_stack(arrays), remarks
+    return InputError(
+        f"there is no column of numbers among {', '.join(table.columns)}",
+        "give at least one numeric column beside the time",
+    )
 
 
 def _origin(table: Table, time: TimeColumn | None, instants: Instants | None) -> Origin:

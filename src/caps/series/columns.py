@@ -24,7 +24,10 @@ _EXACT_INTEGERS = 2**53
 
 def to_list(column: Column) -> list[Any]:
     """The column's values as Python objects."""
-    return list(column.tolist() if isinstance(column, np.ndarray) else column.to_list())
+    try:
+        return list(column.tolist() if isinstance(column, np.ndarray) else column.to_list())
+    except UnicodeDecodeError as error:
+        raise InputError(f"a column of text is damaged ({error})", "write the file again") from None
 
 
 def is_missing(value: object) -> bool:
@@ -66,11 +69,24 @@ def numbers(column: Column, name: str) -> FloatArray | None:
     else:
         import narwhals as nw
 
+        if column.dtype.is_integer() and column.dtype not in (nw.Int128, nw.UInt128):
+            return _rounded(column)
         if column.dtype.is_numeric() or column.dtype == nw.Boolean:
             return np.asarray(column.cast(nw.Float64).to_numpy(), dtype=np.float64)
         if column.dtype.is_temporal() or column.dtype.is_nested() or column.dtype == nw.Binary:
             return None
     return _numbers_of_objects(to_list(column), name)
+
+
+def _rounded(column: "nw.Series[Any]") -> FloatArray:
+    """Whole numbers as float64; Arrow itself refuses those that a float only comes near to."""
+    missing = column.is_null().to_numpy()
+    some = bool(missing.any())
+    filled = column.fill_null(0) if some else column
+    array = np.asarray(filled.to_numpy()).astype(np.float64)
+    if some:
+        array[missing] = np.nan
+    return array
 
 
 def rounds_integers(column: Column, values: FloatArray) -> bool:
@@ -79,7 +95,7 @@ def rounds_integers(column: Column, values: FloatArray) -> bool:
         whole = column.dtype.kind in "iu"
     else:
         whole = column.dtype.is_integer()
-    return whole and bool(np.any(np.abs(values) > _EXACT_INTEGERS))
+    return whole and bool(np.any(np.abs(values) >= _EXACT_INTEGERS))
 
 
 def _numbers_of_objects(values: list[Any], name: str) -> FloatArray | None:
@@ -118,7 +134,8 @@ def _number(value: Any, name: str, row: int) -> float | None:
         if text.lower() in MISSING_WORDS:
             return float("nan")
         return float(text) if _NUMBER.fullmatch(text) else None
-    if not isinstance(value, Real | Decimal | np.bool_):
+    # numpy counts durations among the whole numbers.
+    if not isinstance(value, Real | Decimal | np.bool_) or isinstance(value, np.timedelta64):
         return None
     try:
         return float(value)

@@ -4,23 +4,29 @@ import bz2
 import csv
 import gzip
 import lzma
+import stat
+import string
 import warnings
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any, TextIO
 
 import narwhals as nw
+import numpy as np
 
 from caps.errors import InputError
 from caps.series.columns import MISSING_WORDS
+from caps.series.csv_lines import Body, Records
 from caps.series.origin import Origin
 from caps.series.tables import Table, unique_names
 
 DELIMITERS = ",;\t|"
 HEAD_LINES = 50
+LONGEST_SHOWN = 200  # characters of a path in a message
+_NO_MARKS = '\r\n\0"' + string.ascii_letters + string.digits
 _OPENERS: dict[str, Callable[..., Any]] = {
     ".gz": gzip.open,
     ".bz2": bz2.open,
@@ -37,11 +43,32 @@ class CsvFormat:
     header: bool | None = None
     encoding: str = "utf-8"
 
+    def __post_init__(self) -> None:
+        rules = {
+            "delimiter": (
+                self.delimiter is None or _is_mark(self.delimiter),
+                "give one character, such as ; or a tab",
+            ),
+            "decimal": (
+                _is_mark(self.decimal) and self.decimal != self.delimiter,
+                "give one character that is not the delimiter, such as , or .",
+            ),
+            "header": (self.header in (None, True, False), "give True, False or None"),
+            "encoding": (isinstance(self.encoding, str), 'give a name such as "utf-8" or "cp1252"'),
+        }
+        for name, (holds, remedy) in rules.items():
+            if not holds:
+                raise InputError(f"{name}={getattr(self, name)!r} cannot be used", remedy)
 
-class _Layout(TypedDict):
-    sep: str
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """What the first lines of a CSV file say."""
+
+    skipped: int  # blank lines before the first
+    delimiter: str
     names: list[str]
-    header: int | None
+    header: bool
 
 
 def read_file(path: Path, form: CsvFormat) -> Table:
@@ -50,7 +77,8 @@ def read_file(path: Path, form: CsvFormat) -> Table:
     if is_parquet(path):
         return _parquet_table(path)
     with _csv_errors(path, form):
-        return _pandas_rows(_read_csv(path, form))
+        (table,) = _csv_tables(path, form)
+        return table
 
 
 def file_chunks(path: Path, form: CsvFormat, rows: int) -> Iterator[Table]:
@@ -58,17 +86,29 @@ def file_chunks(path: Path, form: CsvFormat, rows: int) -> Iterator[Table]:
     if is_parquet(path):
         yield from _parquet_chunks(path, rows)
         return
-    with _csv_errors(path, form), _read_csv(path, form, chunksize=rows) as chunks:
-        for chunk in chunks:
-            yield _pandas_rows(chunk)
+    with _csv_errors(path, form):
+        yield from _csv_tables(path, form, rows)
 
 
 def existing(path: Path) -> None:
-    """Refuse a path that is no file or an empty one."""
-    if not path.is_file():
-        problem = f"{path} is a folder" if path.is_dir() else f"{path} does not exist"
+    """Refuse a path that is no file, or an empty or unreadable one."""
+    try:
+        mode = path.stat().st_mode
+        empty = path.stat().st_size == 0
+        if stat.S_ISREG(mode) and not empty:
+            path.open("rb").close()
+    except (FileNotFoundError, NotADirectoryError):
+        raise InputError(f"{path} does not exist", "name a CSV or Parquet file") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        shown = str(path) if len(str(path)) <= LONGEST_SHOWN else f"{str(path)[:LONGEST_SHOWN]}..."
+        raise InputError(
+            f"{shown!r} cannot be read ({reason})", "name a CSV or Parquet file"
+        ) from None
+    if not stat.S_ISREG(mode):
+        problem = f"{path} is {'a folder' if stat.S_ISDIR(mode) else 'no regular file'}"
         raise InputError(problem, "name a CSV or Parquet file")
-    if path.stat().st_size == 0:
+    if empty:
         raise InputError(f"{path} is empty", "name a file with a header and at least two rows")
 
 
@@ -80,50 +120,87 @@ def is_parquet(path: Path) -> bool:
         return file.read(4) == b"PAR1"
 
 
-def _pandas_rows(frame: Any) -> Table:
-    columns = {name: nw.from_native(frame[name], series_only=True) for name in frame.columns}
-    return Table(
-        columns, Origin(library=nw.Implementation.PANDAS, index=frame.index), from_file=True
-    )
-
-
-def _read_csv(path: Path, form: CsvFormat, **options: Any) -> Any:
+def _csv_tables(path: Path, form: CsvFormat, rows: int | None = None) -> Iterator[Table]:
+    """The file in tables of at most `rows` rows, or as one."""
     import pandas as pd
 
-    return pd.read_csv(
-        path,
-        **_csv_layout(path, form),
-        decimal=form.decimal,
-        encoding=_python_encoding(form.encoding),
-        index_col=False,
-        low_memory=False,  # one type for each column, not one for each block of lines
-        **options,
+    layout = _csv_layout(path, form)
+    with (
+        _text(path, form, layout.skipped) as text,
+        _text(path, form, layout.skipped) as again,
+    ):
+        records = Records(
+            again,
+            layout.delimiter,
+            skipped=layout.skipped,
+            header=layout.header,
+            width=len(layout.names),
+        )
+        read = pd.read_csv(
+            Body(text),
+            sep=layout.delimiter,
+            names=layout.names,
+            header=0 if layout.header else None,
+            decimal=form.decimal,
+            index_col=False,
+            skip_blank_lines=False,  # they are rows too
+            low_memory=False,  # one type for each column, not one for each block of lines
+            chunksize=rows,
+        )
+        for frame in [read] if rows is None else read:
+            yield _pandas_rows(frame, records)
+
+
+def _pandas_rows(frame: Any, records: Records) -> Table:
+    columns = {name: nw.from_native(frame[name], series_only=True) for name in frame.columns}
+    origin = Origin(library=nw.Implementation.PANDAS, index=frame.index)
+    # Only a row whose last value is missing can be blank or short.
+    odd = np.flatnonzero(frame.iloc[:, -1].isna())
+    first = int(frame.index[0]) if len(odd) else 0
+    blank = records.blank((odd + first).tolist())
+    return Table(
+        columns, origin, from_file=True, blank={row - first: line for row, line in blank.items()}
     )
 
 
 def _csv_layout(path: Path, form: CsvFormat) -> _Layout:
-    lines = _first_lines(path, form.encoding)
-    delimiter = form.delimiter or _sniff(lines)
+    skipped, lines = _first_lines(path, form)
+    delimiter = form.delimiter or _sniff(lines, DELIMITERS.replace(form.decimal, ""))
     first = next(csv.reader(lines, delimiter=delimiter))
     header = _has_header(first) if form.header is None else form.header
     if not header:
         names = [f"channel_{place}" for place in range(len(first))] if len(first) > 1 else ["value"]
-        return {"sep": delimiter, "names": names, "header": None}
+        return _Layout(skipped, delimiter, names, header=False)
     stripped = [name.strip() for name in first]
     unique_names(stripped)
     names = [name or f"Unnamed: {place}" for place, name in enumerate(stripped)]
-    return {"sep": delimiter, "names": names, "header": 0}
+    return _Layout(skipped, delimiter, names, header=True)
 
 
-def _first_lines(path: Path, encoding: str) -> list[str]:
-    _refuse_binary(path, encoding)
-    opener = _OPENERS.get(path.suffix.lower(), open)
-    with opener(path, "rt", encoding=_python_encoding(encoding), newline="") as file:
-        text = [line for line, _ in zip(file, range(HEAD_LINES), strict=False)]
-    lines = [line for line in text if line.strip()]
+def _first_lines(path: Path, form: CsvFormat) -> tuple[int, list[str]]:
+    """How many blank lines there are before the first, and the first few that are not blank."""
+    _refuse_binary(path, form.encoding)
+    skipped, lines = 0, []
+    with _text(path, form) as text:
+        for line in text:
+            if line.strip():
+                lines.append(line)
+            elif not lines:
+                skipped += 1
+            if len(lines) == HEAD_LINES:
+                break
     if not lines:
         raise InputError(f"{path} is empty", "name a file with a header and at least two rows")
-    return lines
+    return skipped, lines
+
+
+def _text(path: Path, form: CsvFormat, skipped: int = 0) -> TextIO:
+    """The file as text from its first line on that is not blank."""
+    opener = _OPENERS.get(path.suffix.lower(), open)
+    text: TextIO = opener(path, "rt", encoding=_python_encoding(form.encoding), newline="")
+    for _ in range(skipped):
+        text.readline()
+    return text
 
 
 def _refuse_binary(path: Path, encoding: str) -> None:
@@ -136,18 +213,23 @@ def _refuse_binary(path: Path, encoding: str) -> None:
         raise InputError(f"{path} is no text file", "export the table as CSV or Parquet")
 
 
-def _sniff(lines: list[str]) -> str:
+def _is_mark(text: object) -> bool:
+    """Whether it is one character that can stand between or inside numbers."""
+    return isinstance(text, str) and len(text) == 1 and text.isascii() and text not in _NO_MARKS
+
+
+def _sniff(lines: list[str], delimiters: str) -> str:
     """The delimiter that cuts every line into the same number of fields, and into most."""
     # The last line read may be cut off inside a quoted field.
     whole = lines[:-1] if len(lines) == HEAD_LINES else lines
-    best, most = ",", 1
-    for delimiter in DELIMITERS:
+    best, most = delimiters[0], 1
+    for delimiter in delimiters:
         counts = {len(fields) for fields in csv.reader(whole, delimiter=delimiter)}
         if len(counts) == 1 and (fields := counts.pop()) > most:
             best, most = delimiter, fields
     if most > 1:
         return best
-    return max(DELIMITERS, key=lambda delimiter: lines[0].count(delimiter))
+    return max(delimiters, key=lambda delimiter: lines[0].count(delimiter))
 
 
 def _has_header(first: list[str]) -> bool:
@@ -198,6 +280,10 @@ def _csv_errors(path: Path, form: CsvFormat) -> Iterator[None]:
         ) from None
     except (EOFError, gzip.BadGzipFile, lzma.LZMAError) as error:
         raise InputError(f"{path} cannot be unpacked ({error})", "write the file again") from None
+    except OSError as error:
+        raise InputError(
+            f"{path} cannot be read ({error.strerror or error})", "try again"
+        ) from None
 
 
 @contextmanager
@@ -212,7 +298,7 @@ def _parquet(path: Path) -> Iterator[Any]:
     try:
         # Without pre-buffering a row group is decoded batch by batch.
         yield pq.ParquetFile(path, pre_buffer=False, buffer_size=1 << 20)
-    except (pa.ArrowInvalid, OSError) as error:
+    except (pa.lib.ArrowException, OSError, UnicodeDecodeError) as error:
         raise InputError(
             f"{path} is no readable Parquet file ({error})", "write it again"
         ) from None
@@ -240,5 +326,7 @@ def _arrow_rows(table: Any, first_row: int) -> Table:
     names = table.column_names
     unique_names(names)
     columns = {name: nw.from_native(table[name], series_only=True) for name in names}
+    for column in columns.values():
+        _ = column.dtype  # fails here, and not later, where the name of a zone is damaged
     index = pd.RangeIndex(first_row, first_row + table.num_rows)
     return Table(columns, Origin(library=nw.Implementation.PANDAS, index=index), from_file=True)

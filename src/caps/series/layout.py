@@ -5,8 +5,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from caps.errors import InputError
-from caps.series.columns import Column, is_temporal
+import numpy as np
+
+from caps.errors import InputError, UnknownColumn
+from caps.series.columns import Column, FloatArray, is_temporal
 from caps.series.ordering import DUPLICATES, Duplicates
 from caps.series.tables import Table, as_array
 from caps.series.timestamps import TimeFormat, looks_like_dates
@@ -14,6 +16,12 @@ from caps.series.timestamps import TimeFormat, looks_like_dates
 TIME_NAMES = frozenset(
     {"date", "datetime", "ds", "epoch", "time", "times", "timestamp", "timestamps", "ts"}
     | {"dateandtime", "datetimeutc", "timestamputc", "timeutc", "unixtime", "unixtimestamp"}
+)
+# What data sets call the column that marks their anomalies.
+LABEL_NAMES = frozenset(
+    {"label", "labels", "target", "truth", "groundtruth", "gtlabel", "ytrue", "changepoint"}
+    | {"anomaly", "anomalies", "anomalous", "anomalylabel", "anomalyflag", "labelanomaly"}
+    | {"isanomaly", "isanomalous", "outlier", "outliers", "isoutlier", "outlierlabel"}
 )
 # What pandas calls a column without a name: an index that was written to the file.
 _UNNAMED = re.compile(r"|Unnamed: \d+|__index_level_\d+__")
@@ -36,6 +44,10 @@ class Request:
         if self.duplicates not in DUPLICATES:
             raise InputError(
                 f"duplicates={self.duplicates!r} is unknown", f"give one of {', '.join(DUPLICATES)}"
+            )
+        if not isinstance(self.minimum_rows, int) or self.minimum_rows < 1:
+            raise InputError(
+                f"minimum_rows={self.minimum_rows!r} is no number of rows", "give 1 or more"
             )
 
 
@@ -77,8 +89,25 @@ def find_time(table: Table, request: Request) -> TimeColumn | None:
 
 def is_time_name(name: str) -> bool:
     """Whether a column is called like a time: `Timestamp (min)`, `@timestamp`, `date_time`."""
-    bare = re.sub(r"[(\[].*", "", name.lower())
-    return re.sub(r"[^a-z]", "", bare) in TIME_NAMES
+    return _letters(name) in TIME_NAMES
+
+
+def is_label_name(name: str) -> bool:
+    """Whether a column is called like a label: `Label`, `is_anomaly`, `y_true`."""
+    return _letters(name) in LABEL_NAMES
+
+
+def is_label(name: str, values: FloatArray) -> bool:
+    """Whether a column is a label by name and by content: it holds 0 and 1 and nothing else."""
+    if not is_label_name(name):
+        return False
+    known = values[~np.isnan(values)]
+    return bool(known.size) and bool(np.isin(known, (0.0, 1.0)).all())
+
+
+def _letters(name: str) -> str:
+    """The letters of a name, without what stands in brackets."""
+    return re.sub(r"[^a-z]", "", re.sub(r"[(\[].*", "", name.lower()))
 
 
 def is_unnamed(name: str) -> bool:
@@ -89,14 +118,16 @@ def is_unnamed(name: str) -> bool:
 def resolve(table: Table, names: Iterable[str | int]) -> list[str]:
     """Column names as the table spells them; a number is a name or else a position."""
     known = list(table.columns)
-    found = []
+    found, unknown = [], []
     for name in names:
         if str(name) in table.columns:
             found.append(str(name))
         elif isinstance(name, int) and -len(known) <= name < len(known):
             found.append(known[name])
         else:
-            raise InputError(f"there is no column {name!r}", f"name some of {', '.join(known)}")
+            unknown.append(name)
+    if unknown:
+        raise UnknownColumn(unknown, known)
     return found
 
 

@@ -66,7 +66,7 @@ class Origin:
         for name, column in data.items():
             if isinstance(column, nw.Series):
                 # `.array` drops the labels, so that rows are matched by position, not by label.
-                arrays[name] = column.to_native().array
+                arrays[name] = column.to_pandas().array
             elif isinstance(column, _Zoned):
                 arrays[name] = pd.DatetimeIndex(column.utc, tz="UTC").tz_convert(column.zone)
             else:

@@ -10,9 +10,6 @@ from caps.series.columns import FloatArray
 if TYPE_CHECKING:
     from caps.series.series import Series
 
-LABEL_NAMES = frozenset(
-    {"anomaly", "ground_truth", "groundtruth", "is_anomaly", "label", "labels", "target", "y_true"}
-)
 # A stretch of equal values is worth a remark from 20 rows and a twentieth of the series on.
 STRETCH_ROWS = 20
 STRETCH_SHARE = 0.05
@@ -29,11 +26,6 @@ def notes(series: "Series") -> list[str]:
             remarks.append(f"channel {name!r} is constant")
             continue
         remarks += _stretch_notes(series, name, series.values[:, place])
-        if name.lower() in LABEL_NAMES:
-            remarks.append(
-                f"channel {name!r} is read as a measurement, its name suggests a label: "
-                "leave it out with exclude= if it is one"
-            )
     return remarks
 
 

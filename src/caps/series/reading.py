@@ -9,7 +9,7 @@ from typing import Any, Literal, TypedDict, Unpack
 import numpy as np
 
 from caps.errors import InputError
-from caps.series.assembly import Draft, assemble, check, draft
+from caps.series.assembly import Draft, NoRows, assemble, check, draft
 from caps.series.columns import is_missing, to_list
 from caps.series.files import CsvFormat, existing, file_chunks, read_file
 from caps.series.layout import Request, resolve
@@ -97,7 +97,7 @@ def read_many(
     {'a': [1.0, 3.0], 'b': [2.0, 4.0]}
     """
     time_format, csv_format = _formats(format)
-    table = _table(source, csv_format)
+    table = _table(source, csv_format).without_blank()  # such a line has no id
     request = Request(
         time=time,
         columns=_names(value),
@@ -160,6 +160,8 @@ def _chunks(tables: Iterator[Table], request: Request) -> Iterator[Series]:
             piece = draft(table, request)
             series = check(piece, request)
             _check_continuation(last, piece, request.duplicates)
+        except NoRows:
+            continue
         except InputError as error:
             if first_row == 0:
                 raise
@@ -184,6 +186,11 @@ def _check_continuation(last: Any, piece: Draft, duplicates: Duplicates) -> None
     if last is None or piece.moments is None:
         return
     first = piece.moments[0]
+    if isinstance(first, np.datetime64) != isinstance(last, np.datetime64):
+        raise InputError(
+            f"the first row counts its time in another way ({first} after {last})",
+            "write all times in one way, or give time_format= or unit=",
+        )
     if first < last or (first == last and duplicates == "error"):
         what = "goes back in time" if first < last else "repeats a time"
         raise InputError(
@@ -215,7 +222,11 @@ def _rows_by_id(table: Table, id: str) -> dict[str, np.ndarray[Any, np.dtype[np.
 
 
 def _names(names: Names) -> tuple[str | int, ...]:
-    return (names,) if isinstance(names, str | int) else tuple(names)
+    if isinstance(names, str | int):
+        return (names,)
+    if not isinstance(names, Iterable):
+        raise InputError(f"columns {names!r}", "give names of columns")
+    return tuple(names)
 
 
 def _formats(format: Format) -> tuple[TimeFormat, CsvFormat]:

@@ -14,7 +14,7 @@ from caps.series.origin import Origin, Rows
 from caps.series.quality import constant_channels, duration
 from caps.series.quality import notes as quality_notes
 from caps.series.sampling import Sampling, grid_positions, sampling_of
-from caps.series.timestamps import TimeArray
+from caps.series.timestamps import TimeArray, read_moment
 
 BoolArray = NDArray[np.bool_]
 
@@ -209,23 +209,8 @@ class Series:
             raise InputError(
                 f"split({at!r}) needs times, the series has none", "give a number of rows"
             )
-        return int(np.searchsorted(self.time, self._moment(at), side="left"))
-
-    def _moment(self, at: str | date | np.datetime64) -> np.datetime64:
-        import pandas as pd
-
-        try:
-            stamp = pd.Timestamp(at)
-            if pd.isna(stamp):
-                raise ValueError("it is empty")
-            if stamp.tz is None:
-                stamp = stamp.tz_localize(self.timezone or "UTC")
-            return stamp.tz_convert("UTC").tz_localize(None).to_datetime64()
-        except (TypeError, ValueError) as error:
-            raise InputError(
-                f"split({at!r}) is no moment ({error})",
-                "write it as 2024-01-31 or 2024-01-31 12:00",
-            ) from None
+        moment = read_moment(at, self.timezone, f"split({at!r})")
+        return int(np.searchsorted(self.time, moment, side="left"))
 
 
 def _number_in(text: str) -> int | float | str:

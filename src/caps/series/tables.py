@@ -1,7 +1,7 @@
 """Any object in memory as named columns: narwhals for frames, numpy for everything else."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import narwhals as nw
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from caps.errors import InputError
 from caps.series.columns import Column
+from caps.series.csv_lines import blank_remark
 from caps.series.origin import Origin
 
 ACCEPTED = (
@@ -21,17 +22,35 @@ ACCEPTED = (
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Named columns of equal length; `index` is a pandas index that may hold times."""
+    """Named columns of equal length; `index` is a pandas index that may hold times.
+
+    `blank` are the rows that are blank lines of a file, with their line numbers.
+    """
 
     columns: Mapping[str, Column]
     origin: Origin
     index: nw.Series[Any] | None = None
     from_file: bool = False
+    blank: Mapping[int, int] = field(default_factory=dict)
+    remarks: tuple[str, ...] = ()
 
     @property
     def rows(self) -> int:
         """The number of rows."""
         return len(next(iter(self.columns.values()))) if self.columns else 0
+
+    def without_blank(self) -> "Table":
+        """Without the rows that are blank lines, and with a remark on them."""
+        if not self.blank:
+            return self
+        rows = np.setdiff1d(np.arange(self.rows), list(self.blank))
+        return replace(
+            self,
+            columns={name: column[rows] for name, column in self.columns.items()},
+            origin=self.origin.take(rows),
+            blank={},
+            remarks=(*self.remarks, blank_remark(self.blank, "left out")),
+        )
 
 
 def table_of(source: Any) -> Table:
@@ -136,19 +155,48 @@ def _array_table(source: Any) -> Table:
 def as_array(values: Any) -> NDArray[Any]:
     """As numpy; masked entries become missing and mixed lists keep their objects."""
     if isinstance(values, np.ma.MaskedArray):
-        return np.ma.filled(values.astype(np.float64), np.nan)
+        return _unmasked(values)
     if isinstance(values, nw.Series):
         return np.asarray(values.to_numpy())
-    if hasattr(values, "__array__"):
-        return np.asarray(values)
     try:
         array = np.asarray(values)
         # numpy writes mixed lists out as text and big integers as floats or objects.
-        return np.asarray(values, dtype=object) if array.dtype.kind in "USO" else array
-    except (ValueError, OverflowError):
+        if array.dtype.kind in "USO" and not hasattr(values, "__array__"):
+            array = np.asarray(values, dtype=object)
+    except (ValueError, OverflowError) as error:
+        if hasattr(values, "__array__"):
+            raise _no_array(values, error) from None
         raise InputError(
             "the rows of the list have different lengths", "give one value per channel in each row"
         ) from None
+    except Exception as error:  # of another library, that has its own reasons
+        raise _no_array(values, error) from None
+    return array
+
+
+def _no_array(values: Any, error: Exception) -> InputError:
+    return InputError(
+        f"a {type(values).__name__} cannot be turned into an array ({error})", ACCEPTED
+    )
+
+
+def _unmasked(values: Any) -> NDArray[Any]:
+    """A masked array with a missing value of its own kind wherever it is masked."""
+    if values.dtype.names is not None:
+        fields = {name: _unmasked(values[name]) for name in values.dtype.names}
+        made = np.empty(values.shape, dtype=[(name, array.dtype) for name, array in fields.items()])
+        for name, array in fields.items():
+            made[name] = array
+        return made
+    if values.dtype.kind in "mM":
+        return np.asarray(values.filled(np.array("NaT", dtype=values.dtype)))
+    if values.dtype.kind in "biuf" and values.dtype != np.longdouble:
+        # Whole numbers keep every digit where nothing is missing: they may be times.
+        whole = values.dtype.kind != "f" and not np.ma.is_masked(values)
+        return np.asarray(values.data if whole else values.astype(np.float64).filled(np.nan))
+    objects = values.data.astype(object)
+    objects[np.ma.getmaskarray(values)] = None
+    return np.asarray(objects)
 
 
 def unique_names(names: Sequence[str]) -> None:

@@ -31,6 +31,7 @@ NANOSECONDS: dict[Unit, int] = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 # so the four bands meet and every time from 1973 on falls into one. Smaller numbers count steps.
 EPOCH_FROM: dict[Unit, float] = {"ns": 1e17, "us": 1e14, "ms": 1e11, "s": 1e8}
 _FIRST, _LAST = np.datetime64("1677-09-22", "s"), np.datetime64("2262-04-11", "s")
+FINER = ("ps", "fs", "as")  # than nanoseconds: they reach some days around 1970
 _ISO_DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}([T ].*)?")
 _PLAIN_NUMBER = re.compile(r"[-+]?\d+(\.\d+)?")
 _DAY_OR_MONTH_FIRST = re.compile(r"\s*(\d{1,2})[/.-](\d{1,2})[/.-]\d{4}.*")
@@ -48,7 +49,7 @@ class TimeFormat:
     counter: bool | None = None  # plain numbers that are no epoch: they order the rows only
 
     def __post_init__(self) -> None:
-        if self.unit is not None and self.unit not in NANOSECONDS:
+        if self.unit is not None and self.unit not in tuple(NANOSECONDS):
             raise InputError(f"unit={self.unit!r} is unknown", "give one of s, ms, us, ns")
         if self.timezone is not None:
             _check_zone(self.timezone)
@@ -103,8 +104,7 @@ def to_nanoseconds(times: NDArray[Any], name: str) -> TimeArray:
             f"the time in column {name!r} is missing in row {row}",
             "fill in the time of this row or leave the row out",
         )
-    seconds = times.astype("datetime64[s]")
-    outside = (seconds < _FIRST) | (seconds > _LAST)
+    outside = _outside(times)
     if outside.any():
         row = int(outside.argmax())
         raise InputError(
@@ -114,12 +114,54 @@ def to_nanoseconds(times: NDArray[Any], name: str) -> TimeArray:
     return cast(TimeArray, times.astype("datetime64[ns]"))
 
 
+def read_moment(at: Any, timezone: str | None, where: str) -> np.datetime64:
+    """A single moment in UTC; one without a zone of its own is meant in `timezone`.
+
+    >>> read_moment("2024-01-31 12:00", "Europe/Berlin", "train='2024-01-31 12:00'")
+    np.datetime64('2024-01-31T11:00:00.000000000')
+    """
+    import pandas as pd
+
+    try:
+        if not isinstance(at, str | date | np.datetime64):
+            raise TypeError(f"it is of type {type(at).__name__}")
+        stamp = pd.Timestamp(at)
+        if pd.isna(stamp):
+            raise ValueError("it is empty")
+        if stamp.tz is None:
+            stamp = stamp.tz_localize(timezone or "UTC")
+        moment = stamp.tz_convert("UTC").tz_localize(None).to_datetime64()
+        if _outside(np.array([moment])).any():
+            raise ValueError("it lies outside 1677 to 2262")
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InputError(
+            f"{where} is no moment ({error})", "write it as 2024-01-31 or 2024-01-31 12:00"
+        ) from None
+    return cast(np.datetime64, moment.astype("datetime64[ns]"))
+
+
+def _outside(times: NDArray[Any]) -> NDArray[np.bool_]:
+    """Which times nanoseconds cannot hold."""
+    if np.datetime_data(times.dtype)[0] in FINER:
+        return np.zeros(times.shape, dtype=bool)
+    # In the unit of the times first: where years are counted, seconds would wrap around, too.
+    outside = _beyond(times)
+    return outside if outside.any() else _beyond(times.astype("datetime64[s]"))
+
+
+def _beyond(times: NDArray[Any]) -> NDArray[np.bool_]:
+    first, last = _FIRST.astype(times.dtype), _LAST.astype(times.dtype)
+    return np.asarray((times < first) | (times > last))
+
+
 def _typed_times(column: Column, name: str, wanted: TimeFormat) -> Instants:
     if isinstance(column, np.ndarray):
         return _in_utc(to_nanoseconds(column, name), None, name, wanted)
     import narwhals as nw
 
     zone = column.dtype.time_zone if isinstance(column.dtype, nw.Datetime) else None
+    if zone is not None:
+        _check_zone(zone)
     # The libraries give zone-aware columns to numpy in UTC.
     return _in_utc(to_nanoseconds(column.to_numpy(), name), zone, name, wanted)
 
@@ -316,10 +358,12 @@ def _zone_name(index: "pd.DatetimeIndex") -> str | None:
     return None if index.tz is None else str(index.tz)
 
 
-def _check_zone(zone: str) -> None:
+def _check_zone(zone: object) -> None:
     import pandas as pd
 
     try:
+        if not isinstance(zone, str):
+            raise ValueError
         pd.Timestamp(0, tz=zone)
     except (LookupError, ValueError, OSError):
         raise InputError(

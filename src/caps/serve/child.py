@@ -56,6 +56,8 @@ def fit_and_save(job: dict[str, Any], out: Path) -> None:
         switches=request["switches"],
         causal=request["causal"],
         seed=request["seed"],
+        columns=request["columns"],
+        time=job["options"].get("time"),
         pretrained=job["pretrained"],
         **parameters,
     )

@@ -22,6 +22,7 @@ from typing import Any, TypeVar
 
 from caps.artifacts import write_text
 from caps.errors import ArtifactError
+from caps.json_text import parse_json
 from caps.serve.refusals import missing, taken
 
 # Starts with a letter or digit: no hidden file, no "..", no separator can be named.
@@ -229,7 +230,7 @@ class ModelFolder(_Folder):
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        facts = json.loads(path.read_text(encoding="utf-8"))
+        facts = parse_json(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise ArtifactError(f"{path} cannot be read ({error})", "delete this entry") from None
     if not isinstance(facts, dict):

@@ -39,6 +39,14 @@ def series_routes(service: Service) -> APIRouter:
         time: Annotated[
             str | None, Query(min_length=1, max_length=200, description="time column")
         ] = None,
+        columns: Annotated[
+            list[str] | None,
+            Query(
+                min_length=1,
+                max_length=1000,
+                description="channels; all numbers but labels if left out",
+            ),
+        ] = None,
         sort: bool = False,
         duplicates: Literal["error", "first", "last", "keep"] = "error",
         decimal: Literal[".", ","] = ".",
@@ -48,6 +56,7 @@ def series_routes(service: Service) -> APIRouter:
         """Upload a CSV file as a series."""
         options: dict[str, Any] = {
             "time": time,
+            "columns": columns,
             "sort": sort,
             "duplicates": duplicates,
             "decimal": decimal,

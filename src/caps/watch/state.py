@@ -14,7 +14,7 @@ from typing import Any
 
 from caps.detect.stream import Stream
 from caps.detect.stream_storage import SavedStreams, save_streams
-from caps.errors import ArtifactError
+from caps.errors import ArtifactError, InputError
 from caps.replacing import check_file, check_room
 
 SLOTS = ("even", "odd")

@@ -19,6 +19,7 @@ from caps.bench.settings import weights_hash
 from caps.bench.studies.variants import Setting, make_variant
 from caps.detect import DetectorConfig
 from caps.errors import InputError
+from caps.json_text import parse_json
 from caps.realize import Preset, Pretrained
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ class StudyRun:
         digest = hashlib.sha256(told.encode()).hexdigest()[:12]
         path = self.out / "kept" / f"{name}.{digest}.json"
         if path.is_file():
-            stored: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+            stored: dict[str, Any] = parse_json(path.read_text(encoding="utf-8"))
             return stored
         made = make()
         write_text(path, json.dumps(made, allow_nan=False) + "\n")

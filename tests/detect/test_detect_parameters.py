@@ -1,0 +1,86 @@
+"""Parameters that no fit can use are refused by name, before anything is read or learned."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from caps import CAPS
+from caps.detect import DetectorConfig, EventRules
+from caps.detect.parameters import check_parameters
+from caps.detect.threshold import alarm_rate
+from caps.errors import InputError
+
+WRONG: list[tuple[str, Any]] = [
+    ("aggregate", ["max"]),
+    ("cache", 5),
+    ("causal", "no"),
+    ("construction", "magic"),
+    ("detector", {}),
+    ("memory", np.ones(3)),
+    ("members", 1.5),
+    ("members", True),
+    ("members", 0),
+    ("modes", 5),
+    ("modes", "01"),
+    ("modes", [1.5]),
+    ("pretrained", 5),
+    ("references", -3),
+    ("rules", "x"),
+    ("rules", EventRules),
+    ("seed", None),
+    ("seed", 10**400),
+]
+
+
+@pytest.mark.parametrize(("name", "value"), WRONG, ids=lambda value: repr(value)[:20])
+def test_a_value_that_no_fit_can_use_is_refused_by_name(name: str, value: Any) -> None:
+    with pytest.raises(InputError, match=f"^{name}="):
+        CAPS(**{name: value}).fit(np.arange(400.0))
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    given = CAPS(members=np.int64(2), seed=np.int32(3), causal=np.bool_(False), modes=np.arange(2))
+    check_parameters(given.get_params(deep=False))
+    saved = CAPS(references=np.int64(8), columns=[np.int64(0)])._saved_parameters()
+    assert (type(saved["references"]), saved["columns"]) == (int, [0])
+
+
+@pytest.mark.parametrize(
+    "budget", [None, True, [1], object(), 10**400, "1/" + "9" * 400, float("nan")]
+)
+def test_a_budget_that_is_no_rate_is_refused(budget: Any) -> None:
+    with pytest.raises(InputError, match="the alarm budget"):
+        alarm_rate(budget)
+    with pytest.raises(InputError, match="the alarm budget"):
+        CAPS(alarms=budget).fit(np.arange(400.0))
+
+
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        {"members": 1.5},
+        {"window": "x"},
+        {"steps": None},
+        {"dilations": 5},
+        {"dilations": (0,)},
+        {"learning_rate": "x"},
+        {"learning_rate": -1},
+        {"dropout": None},
+    ],
+    ids=str,
+)
+def test_sizes_of_a_detector_are_checked_by_kind_too(sizes: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match=next(iter(sizes))):
+        DetectorConfig(**sizes)
+
+
+@pytest.mark.parametrize("value", [1.5, "x", None, -1])
+def test_rules_of_events_are_whole_rows(value: Any) -> None:
+    with pytest.raises(InputError, match="merge_gap"):
+        EventRules(merge_gap=value)
+
+
+def test_known_anomalies_that_are_no_list_are_refused() -> None:
+    with pytest.raises(InputError, match="give a list of"):
+        CAPS().fit(np.arange(400.0), known_anomalies=5)
