@@ -177,6 +177,7 @@ class StreamUpdate(BaseModel):
     changes: list[EventChange]
     drift: bool = Field(description="scores no longer look like those of the calibration")
     counts: dict[str, int]
+    note: str = Field("", description="told once, after the model was fitted again")
 
 
 class Event(BaseModel):

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from caps.detect import CAPS
 from caps.serve.cache import Cache
+from caps.serve.claim import Claim
 from caps.serve.files import DATA, ModelFolder, SeriesFolder
 from caps.serve.fits import Fits
 from caps.serve.found import Found
@@ -24,6 +25,7 @@ class Service:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
+        self.claim = Claim(settings.folder)
         self.monitor = Monitor()
         self.series = SeriesFolder(settings.folder / "series", settings.stored)
         self.models = ModelFolder(settings.folder / "models", settings.stored)
@@ -40,6 +42,7 @@ class Service:
 
     def start(self) -> None:
         """Put the directory in order and begin to work; needs a running event loop."""
+        self.claim.take()
         self.series.clean()
         self.models.recover()
         self.fits.start()
@@ -51,6 +54,7 @@ class Service:
         await self.fits.stop()
         self.scorers.stop()
         self.viewers.stop()
+        self.claim.release()
 
     def model(self, name: str) -> CAPS:
         """The model in force under its alarm budget; shared by threads, so never changed."""
