@@ -95,7 +95,11 @@ class Connection(H11Protocol):
 
 def connections(head_seconds: float, most_waiting: int) -> type[Connection]:
     """The protocol of one server, with limits of its own."""
-    facts = {"head_seconds": head_seconds, "most_waiting": min(most_waiting, _room()), "waiting": {}}
+    facts = {
+        "head_seconds": head_seconds,
+        "most_waiting": min(most_waiting, _room()),
+        "waiting": {},
+    }
     return type("Connection", (Connection,), facts)
 
 

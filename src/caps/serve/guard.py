@@ -120,9 +120,10 @@ class _Answer:
         if self.status:
             return
         body = json.dumps({"problem": refusal.problem, "remedy": refusal.remedy}).encode()
-        # What is left of the body is not read: the connection cannot be used again.
+        # The connection stays: closed with unread bytes in it, it would be reset before the client
+        # has read why. What is left of the body is thrown away, for as long as a head may take.
         headers = {"Content-Type": "application/json", "Content-Length": str(len(body)),
-                   "Connection": "close", **refusal.headers}  # fmt: skip
+                   **refusal.headers}  # fmt: skip
         encoded = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
         await self.send(
             {"type": "http.response.start", "status": refusal.status, "headers": encoded}

@@ -41,6 +41,8 @@ class Settings:
     waiting_fits: int = 8
     scorers: int = 2
     waiting_scores: int = 1  # more would wait longer than a client should: they get 429
+    viewers: int = 2
+    large_values: int = 300_000  # rows times channels: views of more take turns among themselves
     waiting_views: int = 32
 
     waiting_connections: int = 512  # without a request; then the first to have come is let go

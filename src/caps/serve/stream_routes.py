@@ -74,13 +74,13 @@ def check_columns(request: StreamRows, model: CAPS) -> None:
 
 
 def _told(taken: Taken) -> StreamUpdate:
-    update, stream = taken.update, taken.stream
+    update = taken.update
     return StreamUpdate(
         row=update.rows.tolist(),
         time=None if update.times is None else [_text(time) or "" for time in update.times],
         score=listed(update.scores),
         p_value=listed(update.p_values),
-        threshold=stream.tracker.threshold,
+        threshold=taken.threshold,
         changes=[
             EventChange(
                 what=change.what,
@@ -97,7 +97,7 @@ def _told(taken: Taken) -> StreamUpdate:
             for change in update.changes
         ],
         drift=update.drift,
-        counts=stream.counts.to_dict(),
+        counts=taken.counts,
         note=taken.note,
     )
 

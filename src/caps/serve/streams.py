@@ -27,11 +27,12 @@ ANEW = "the stream begins anew: the state it had does not fit the model"
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What rows brought, by which stream, and whether the model has changed since the last ones."""
+    """What rows brought, and the stream after them; the note tells of a change of the model."""
 
     update: Update
-    stream: Stream
-    note: str = ""
+    threshold: float
+    counts: dict[str, int]
+    note: str
 
 
 @dataclass(eq=False)
@@ -56,13 +57,15 @@ class LiveStream:
             stream, note = self._open(model, fit, lateness)
             self.stream = None  # until it is written
             update = rows(stream)
+            if not fit.is_dir():
+                raise missing("model", self.folder.parents[1].name)
             self.written += 1
             extra = {"fit": fit.name, **_kind(stream)}
             save_streams(self.folder / str(self.written), {ID: stream}, extra)
             self.stream, self.fit = stream, fit
             for path in _states(self.folder)[:-1]:
                 shutil.rmtree(path, ignore_errors=True)
-            return Taken(update, stream, note)
+            return _taken(update, stream, note)
 
     def end(self, model: CAPS, fit: Path) -> Taken:
         """Score what waits, close an open event, and forget the stream."""
@@ -74,7 +77,7 @@ class LiveStream:
             update = stream.finish()
             put_away(self.folder)
             self.written = 0
-            return Taken(update, stream, note)
+            return _taken(update, stream, note)
 
     def _open(self, model: CAPS, fit: Path, lateness: int) -> tuple[Stream, str]:
         if self.stream is not None and self.fit == fit:
@@ -114,6 +117,10 @@ def stream_folder(model: Path, name: str) -> Path:
     if not re.fullmatch(NAME, name):
         raise missing("stream", name)
     return model / STREAMS / name
+
+
+def _taken(update: Update, stream: Stream, note: str) -> Taken:
+    return Taken(update, stream.tracker.threshold, stream.counts.to_dict(), note)
 
 
 def _carried(saved: SavedStreams, stream: Stream) -> bool:
