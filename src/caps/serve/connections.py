@@ -59,6 +59,8 @@ class Connection(H11Protocol):
         """Wait for the next request, for as long as connections are kept open."""
         self._wait()
         super().on_response_complete()
+        if self._idle and self.conn.trailing_data[0]:  # half of it came with the last one
+            self._hurry()
 
     @property
     def _idle(self) -> bool:
