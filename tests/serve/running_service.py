@@ -11,9 +11,11 @@ from typing import Any
 import httpx
 import numpy as np
 import pandas as pd
-import uvicorn
+from fastapi import FastAPI
 
 from caps.serve import Settings, create_app
+from caps.serve.run import listener, run, server
+from caps.serve.service import Service
 from untrained_weights import FAST, noisy_wave
 
 ROWS, TRAIN = 1200, 900
@@ -58,24 +60,38 @@ def wait_for_fit(client: httpx.Client, name: str, seconds: float = 600) -> dict[
     raise AssertionError(f"the fit of {name} did not end")
 
 
+class Client(httpx.Client):
+    """A client of a service in this process."""
+
+    service: Service
+
+
 @contextmanager
-def listening(chosen: Settings) -> Iterator[str]:
+def answering(folder: Path, **options: Any) -> Iterator[Client]:
+    """A service that fits nothing, and its client."""
+    chosen = settings(folder, folder, **{"fits": 0, **options})
+    app = create_app(chosen)
+    with listening(chosen, app) as address, Client(base_url=address, timeout=60) as client:
+        client.service = app.state.service
+        yield client
+
+
+@contextmanager
+def listening(chosen: Settings, app: FastAPI | None = None) -> Iterator[str]:
     """The service on a port of its own, in a thread; its address."""
-    config = uvicorn.Config(create_app(chosen), port=0, log_level="warning", access_log=False)
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    while not server.started:
-        assert thread.is_alive(), "the service did not start"
-        time.sleep(0.05)
-    port = server.servers[0].sockets[0].getsockname()[1]
-    yield f"http://127.0.0.1:{port}"
-    server.should_exit = True
-    thread.join(30)
+    running = server(app or create_app(chosen), chosen)
+    with listener("127.0.0.1", 0) as door:
+        port = door.getsockname()[1]
+        thread = threading.Thread(target=running.run, args=([door],), daemon=True)
+        thread.start()
+        while not running.started:
+            assert thread.is_alive(), "the service did not start"
+            time.sleep(0.05)
+        yield f"http://127.0.0.1:{port}"
+        running.should_exit = True
+        thread.join(30)
     assert not thread.is_alive(), "the service did not stop"
 
 
 if __name__ == "__main__":
-    from caps.serve.run import run
-
     run(settings(Path(sys.argv[1]), Path(sys.argv[2]), port=int(sys.argv[3])))

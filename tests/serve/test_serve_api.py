@@ -72,6 +72,52 @@ def test_events_are_explained_with_their_counterpart(client: httpx.Client) -> No
     assert np.mean(inside) < np.nanmax(np.array(view["values"], dtype=float))
 
 
+def test_an_explanation_holds_the_nearest_stretch_of_the_past(
+    client: httpx.Client, folder: Path
+) -> None:
+    found = client.get("/v1/models/pump/events").json()
+    analysis = saved_model(folder).analyze(broken_table())
+    for event in found["events"]:
+        told = client.get(f"/v1/models/pump/events/{event['number']}").json()["nearest"]
+        expected = analysis.explain(event["number"]).nearest
+        if expected is None:
+            assert told is None
+            continue
+        assert (told["channel"], told["start"], told["end"]) == (
+            expected.channel, expected.start, expected.end,
+        )  # fmt: skip
+        assert told["rows"] == expected.rows.tolist()
+        assert len(told["x"]) == len(told["values"]) == len(told["rows"])
+        assert np.isclose(told["distance"], expected.distance)
+        assert np.isclose(told["times"], expected.times)
+        assert (told["start_time"] is None) == (expected.start_time is None)
+
+
+def test_events_are_numbered_under_a_budget_that_nobody_else_moves(client: httpx.Client) -> None:
+    path = "/v1/models/pump/events"
+    budgets = client.get("/v1/models/pump/budgets").json()
+    generous, strict = budgets[0], budgets[-1]
+    before = client.get(path).json()
+    mine = client.get(path, params={"alarms": generous["name"]}).json()
+    assert mine["alarms"] == generous["name"]
+    assert len(mine["events"]) == generous["found"] > strict["found"]
+    client.put("/v1/models/pump/alarms", json={"alarms": strict["name"]})  # somebody else
+    address = {"alarms": mine["alarms"], "fit": mine["fit"]}
+    for event in (mine["events"][0], mine["events"][-1]):
+        told = client.get(f"{path}/{event['number']}", params=address).json()
+        assert told["event"] == event
+    assert client.get(path, params={"alarms": generous["name"]}).json() == mine
+    table = client.get("/v1/models/pump/events.csv", params=address).text
+    assert len(pd.read_csv(io.StringIO(table))) == generous["found"]
+    client.put("/v1/models/pump/alarms", json={"alarms": "1/day"})
+    assert client.get(path).json() == before
+    odd = client.get(path, params={"alarms": "often"})
+    assert odd.status_code == 422
+    old = client.get(f"{path}/1", params=address | {"fit": "fit-of-yesterday"})
+    assert old.status_code == 409
+    assert "fitted again" in old.json()["problem"]
+
+
 def test_another_budget_needs_no_fit_and_is_kept(client: httpx.Client) -> None:
     before = client.get("/v1/models/pump/events").json()
     budgets = client.get("/v1/models/pump/budgets").json()

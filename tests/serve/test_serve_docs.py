@@ -57,6 +57,10 @@ def test_the_limits_are_those_of_the_code() -> None:
     assert f"| {limits.waiting_scores}, {limits.scorers} |" in PAGE
     assert f"{limits.answer_seconds:g} s, {limits.view_seconds:g} s, 1 h" in PAGE
     assert limits.fit_seconds == 3600
+    assert f"| {limits.head_seconds:g} s, {limits.body_seconds:g} s |" in PAGE
+    assert f"| {limits.waiting_connections}, {limits.waiting_bodies} |" in PAGE
+    assert f"| {limits.spare_bytes // 10**6} MB | `/ready`" in PAGE
+    assert f"more than {limits.large_values:,} values" in PAGE
     assert f"{limits.stored} each" in PAGE
     assert f"up to {MOST_ROWS:,} rows" in PAGE
     assert TOKEN in PAGE

@@ -72,8 +72,8 @@ def test_a_series_appears_as_a_whole_or_not_at_all(tmp_path: Path) -> None:
         (path / "data.csv").write_text("a\n1\n")
         raise OSError("the disk is full")
     assert list(tmp_path.iterdir()) == []
-    with folder.adding("a"):
-        pass
+    with folder.adding("a") as path:
+        (path / "data.csv").write_text("a\n1\n")
     with pytest.raises(Refusal, match="already"), folder.adding("a"):
         pass
     with pytest.raises(Refusal, match="make room"), folder.adding("b"):

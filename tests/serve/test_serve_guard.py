@@ -139,6 +139,25 @@ def test_a_packed_body_is_unpacked_but_not_without_end(known: httpx.Client) -> N
     assert known.delete("/v1/series/packed").status_code == 204
 
 
+def test_a_body_of_several_gzip_members_is_read_whole(known: httpx.Client) -> None:
+    text = csv_of(broken_table(300))
+    middle = text.index(b"\n", len(text) // 2) + 1
+    parts = [gzip.compress(text[:middle]), gzip.compress(b""), gzip.compress(text[middle:])]
+    packed = {"Content-Encoding": "gzip"}
+    for content in (b"".join(parts), b"".join(parts) + b"\0" * 512, iter(parts)):
+        answer = known.post("/v1/series?name=parts", content=content, headers=packed)
+        assert answer.status_code == 201, answer.text
+        assert answer.json()["rows"] == 300
+        assert known.delete("/v1/series/parts").status_code == 204
+    cut = known.post("/v1/series?name=parts", content=b"".join(parts)[:-9], headers=packed)
+    assert "cut off" in cut.json()["problem"]
+    odd = known.post("/v1/series?name=parts", content=parts[0] + b"and more", headers=packed)
+    assert "no gzip" in odd.json()["problem"]
+    bombs = gzip.compress(b"0\n" * 60_000) * 2
+    answer = known.post("/v1/series?name=parts", content=bombs, headers=packed)
+    assert answer.status_code == 413
+
+
 @pytest.mark.parametrize(
     ("content", "status", "told"),
     [

@@ -3,9 +3,14 @@
 import asyncio
 import threading
 import time
+from pathlib import Path
+from typing import Any
 
 import pytest
+from running_service import answering, broken_table, csv_of
 
+from caps.serve import service
+from caps.serve.bodies import Body, Intake
 from caps.serve.cache import Cache
 from caps.serve.pools import Pool
 from caps.serve.refusals import Refusal
@@ -79,3 +84,72 @@ def test_a_failure_is_not_kept() -> None:
     with pytest.raises(ValueError, match="no"):
         cache.get("key", fail)
     assert cache.get("key", lambda: 3) == 3
+
+
+def test_nobody_waits_behind_a_large_series_of_somebody_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, release = threading.Event(), threading.Event()
+    read_upload = service.read_upload
+
+    def slowly(path: Path, file: str, options: dict[str, Any]) -> Any:
+        if file == "large.csv":
+            begun.set()
+            assert release.wait(60)
+        return read_upload(path, file, options)
+
+    monkeypatch.setattr(service, "read_upload", slowly)
+    statuses: list[int] = []
+    with answering(tmp_path, large_values=1000) as client:
+        for name, rows in (("large", 1000), ("small", 100)):
+            content = csv_of(broken_table(rows)) if rows > 305 else b"a\n" + b"1\n2\n" * rows
+            answer = client.post(f"/v1/series?name={name}&file={name}.csv", content=content)
+            assert answer.status_code == 201, answer.text
+
+        def look() -> None:
+            statuses.append(client.get("/v1/series/large/lines").status_code)
+
+        others = [threading.Thread(target=look) for _ in range(3)]
+        for other in others:
+            other.start()
+        assert begun.wait(60)
+        try:
+            assert client.get("/v1/series/small/lines").status_code == 200
+            assert client.get("/v1/series/small/rows").status_code == 200
+            assert statuses == []
+        finally:
+            release.set()
+        for other in others:
+            other.join(60)
+        assert statuses == [200, 200, 200]
+        # Once it is read, a large series is drawn like any other.
+        monkeypatch.setattr(client.service, "long_viewers", None)
+        assert client.get("/v1/series/large/lines").status_code == 200
+
+
+def test_of_too_many_bodies_the_slowest_is_let_go() -> None:
+    async def receive() -> Any:
+        await asyncio.sleep(3600)
+
+    async def crowd() -> list[object]:
+        intake = Intake(2)
+        bodies = [Body(receive, {}, limit=9, seconds=3600, intake=intake) for _ in range(4)]
+        bodies[0].started -= 100
+        bodies[1].started -= 100
+        bodies[0].arrived = 10**12  # has been at it for as long, but sends
+        tasks = [asyncio.create_task(body.receive()) for body in bodies]
+        done, waiting = await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
+        while len(done) < 2:
+            more, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_EXCEPTION)
+            done |= more
+        for task in waiting:
+            task.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
+        return [task.exception() if task in done else None for task in tasks]
+
+    kept, let_go, *_ = outcomes = asyncio.run(crowd())
+    assert kept is None
+    assert isinstance(let_go, Refusal)
+    assert let_go.status == 408
+    assert "slowest" in let_go.problem
+    assert sum(each is None for each in outcomes) == 2

@@ -62,13 +62,14 @@ def serve(
         fits=fits,
         upload_bytes=upload_mb * MEGABYTE,
     )
-    shown = f"[{host}]" if ":" in host else host
-    address = f"http://{shown}:{port}/"
-    told = json.dumps({"address": address, "folder": str(folder)}) if json_output else (
-        f"CAPS serves {folder} at {address} (Ctrl-C stops it)"
-    )  # fmt: skip
-    print(told, file=sys.stdout, flush=True)
-    run(settings)
+
+    def announce(address: str) -> None:
+        told = json.dumps({"address": address, "folder": str(folder)}) if json_output else (
+            f"CAPS serves {folder} at {address} (Ctrl-C stops it)"
+        )  # fmt: skip
+        print(told, file=sys.stdout, flush=True)
+
+    run(settings, announce)
 
 
 def _token(path: Path | None) -> str | None:

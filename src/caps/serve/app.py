@@ -18,7 +18,7 @@ from caps.errors import CapsError
 from caps.serve.guard import Guard
 from caps.serve.model_routes import model_routes
 from caps.serve.page import page_routes
-from caps.serve.refusals import Refusal, status_of
+from caps.serve.refusals import FULL, Refusal, disk_full, status_of
 from caps.serve.schemas import problems
 from caps.serve.series_routes import series_routes
 from caps.serve.service import Service
@@ -73,6 +73,7 @@ def _add_operations(app: FastAPI, service: Service) -> None:
         """Whether the service takes work."""
         if not service.ready:
             raise Refusal(503, "the service starts or stops", "try again in a moment")
+        service.check_disk()
         return {"status": "ready"}
 
     @app.get(
@@ -106,6 +107,13 @@ def _add_errors(app: FastAPI) -> None:
             allowed = _methods(app, request.url.path)
             return _problem(405, "no such method here", f"use {allowed}", {"Allow": allowed})
         return _problem(error.status_code, str(error.detail), REMEDY, error.headers)
+
+    @app.exception_handler(OSError)
+    async def unwritten(request: Request, error: OSError) -> Response:
+        if error.errno not in FULL:
+            raise error
+        log.error("%s %s: %s", request.method, request.url.path, error)
+        return await told(request, disk_full())
 
     @app.exception_handler(Exception)
     async def unexpected(request: Request, error: Exception) -> Response:

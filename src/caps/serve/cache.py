@@ -42,7 +42,8 @@ class Cache(Generic[Kept]):
                 future.set_exception(error)
         return future.result()
 
-    def forget(self, key: Hashable) -> None:
-        """Drop what is kept under `key`, if anything."""
+    def has(self, key: Hashable) -> bool:
+        """Whether `key` would be answered at once."""
         with self.lock:
-            self.kept.pop(key, None)
+            future = self.kept.get(key)
+            return future is not None and future.done()

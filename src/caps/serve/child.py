@@ -16,6 +16,7 @@ from typing import Any, TextIO
 
 from caps.errors import CapsError
 from caps.serve.files import FACTS, MODEL, UNFINISHED
+from caps.serve.refusals import FULL, disk_full
 
 BETWEEN = 0.1  # seconds between lines of progress
 
@@ -31,6 +32,9 @@ def main() -> None:
     except CapsError as error:
         _tell(problem=error.problem, remedy=error.remedy)
         sys.exit(2)
+    except Exception as error:
+        _tell(**_reason(error))
+        raise  # its traceback is for the service's log
 
 
 def fit_and_save(job: dict[str, Any], out: Path) -> None:
@@ -97,6 +101,17 @@ def _shifted(known: list[list[Any]], skip: int) -> list[tuple[Any, Any]]:
         return place - skip if isinstance(place, int) else place
 
     return [(moved(start), moved(end)) for start, end in known]
+
+
+def _reason(error: Exception) -> dict[str, str]:
+    """What is told of a fit that failed for no fault of its input."""
+    if isinstance(error, OSError) and error.errno in FULL:
+        full = disk_full()
+        return {"problem": full.problem, "remedy": "make room there, then fit again"}
+    if isinstance(error, MemoryError):
+        return {"problem": "the fit ran out of memory", "remedy": "give fewer rows or channels"}
+    told = f"the fit broke off ({type(error).__name__}: {error})"
+    return {"problem": told[:500], "remedy": "see the service's log"}
 
 
 def _tell(**facts: Any) -> None:

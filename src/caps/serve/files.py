@@ -4,19 +4,22 @@
     models/NAME/record.json      which fit is in force, and its alarm budget
     models/NAME/fit.json         the fit under way, or why the last one failed
     models/NAME/fit-ID/          a finished fit: facts.json and model/
+    models/NAME/streams/ID/      the state of a stream, whatever fit is in force
 
 A folder is complete when it has its final name. Only the service writes `record.json`, so a
-process killed at any moment leaves the old fit or the new one in force, never neither.
+process killed at any moment leaves the old fit or the new one in force, never neither. What the
+service did not write is neither shown nor removed.
 """
 
 import json
 import logging
+import os
 import re
 import secrets
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -30,7 +33,11 @@ NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
 DATA, SERIES, RECORD, FIT, FACTS, MODEL = (
     "data.csv", "series.json", "record.json", "fit.json", "facts.json", "model",
 )  # fmt: skip
+STREAMS = "streams"
 UNFINISHED, FINISHED = ".new-", "fit-"
+FIT_ID = re.compile(rf"{FINISHED}[0-9a-f]{{12}}")
+# Left by a killed process: a folder on its way in or out, a file or folder half written.
+LEFT = re.compile(rf"\{UNFINISHED}.*|\.({RECORD}|{FIT})\..*")
 
 log = logging.getLogger("caps.serve")
 
@@ -43,6 +50,9 @@ class Record:
     alarms: str | None  # another budget than that of the fit
     request: dict[str, Any]
 
+    def __post_init__(self) -> None:
+        _check(self.fit, self.request, self.alarms or "")
+
 
 @dataclass(frozen=True, slots=True)
 class Pending:
@@ -53,6 +63,10 @@ class Pending:
     failed: bool = False
     problem: str = ""
     remedy: str = ""
+    alarms: str | None = None  # a budget chosen while it was under way
+
+    def __post_init__(self) -> None:
+        _check(self.fit, self.request, self.problem, self.remedy, self.alarms or "")
 
 
 Facts = TypeVar("Facts", Record, Pending)
@@ -62,14 +76,16 @@ class _Folder:
     """Folders by name in one directory."""
 
     what: str
+    marks: tuple[str, ...]  # files by which a folder is known as the service's own
 
     def __init__(self, root: Path, most: int) -> None:
         self.root, self.most = root, most
-        root.mkdir(parents=True, exist_ok=True)
 
     def names(self) -> list[str]:
         """All names, sorted."""
-        return sorted(path.name for path in self.root.iterdir() if re.fullmatch(NAME, path.name))
+        if not self.root.is_dir():
+            return []
+        return sorted(path.name for path in self.root.iterdir() if self._is_own(path))
 
     def path(self, name: str) -> Path:
         """Where the folder of that name is or will be; never outside of the directory."""
@@ -80,22 +96,28 @@ class _Folder:
     def existing(self, name: str) -> Path:
         """The folder of that name."""
         path = self.path(name)
-        if not path.is_dir():
+        if not self._is_own(path):
             raise missing(self.what, name)
         return path
 
     def delete(self, name: str) -> None:
         """Remove a folder: first out of sight at once, then for good."""
-        path = self.existing(name)
-        hidden = self.root / f"{UNFINISHED}{secrets.token_hex(6)}"
-        path.rename(hidden)
-        shutil.rmtree(hidden)
+        put_away(self.existing(name))
 
     def clean(self) -> None:
-        """Remove what a killed process left unfinished."""
+        """Remove what a killed process left unfinished, and tell of what is not the service's."""
+        self.root.mkdir(parents=True, exist_ok=True)
         for path in self.root.iterdir():
-            if path.name.startswith("."):
-                shutil.rmtree(path) if path.is_dir() else path.unlink()
+            if LEFT.fullmatch(path.name):
+                remove(path)
+            elif not self._is_own(path):
+                log.warning("%s is no %s of this service and is left alone", path, self.what)
+
+    def _is_own(self, path: Path) -> bool:
+        # Not Path.exists: that fails on a folder of another user.
+        return bool(re.fullmatch(NAME, path.name)) and any(
+            os.path.exists(path / mark) for mark in self.marks
+        )
 
     def _check_room(self, name: str) -> None:
         if len(self.names()) >= self.most:
@@ -109,6 +131,7 @@ class SeriesFolder(_Folder):
     """Uploaded series."""
 
     what = "series"
+    marks = (DATA, SERIES)
 
     @contextmanager
     def adding(self, name: str) -> Iterator[Path]:
@@ -127,10 +150,14 @@ class SeriesFolder(_Folder):
 
     def facts(self, name: str) -> dict[str, Any]:
         """What was noted at the upload."""
-        return _read(self.existing(name) / SERIES)
+        path = self.existing(name) / SERIES
+        facts = _read(path)
+        if not {"file", "options", "uploaded", "rows", "channels"} <= set(facts):
+            raise ArtifactError(f"{path} has missing keys", "delete this entry")
+        return facts
 
     def _check_new(self, path: Path) -> None:
-        if path.exists():
+        if os.path.lexists(path):
             raise taken(
                 f"there is a series {path.name!r} already", "delete it or choose another name"
             )
@@ -140,16 +167,17 @@ class ModelFolder(_Folder):
     """Fitted models."""
 
     what = "model"
+    marks = (RECORD, FIT)
 
     def record(self, name: str) -> Record | None:
         """The fit in force; None for a model whose first fit is not finished."""
         path = self.existing(name) / RECORD
-        return _made(Record, path) if path.is_file() else None
+        return _made(Record, path) if path.exists() else None
 
     def pending(self, name: str) -> Pending | None:
         """The fit under way or the last that failed."""
         path = self.existing(name) / FIT
-        return _made(Pending, path) if path.is_file() else None
+        return _made(Pending, path) if path.exists() else None
 
     def ready(self, name: str) -> Record:
         """The fit in force, or a refusal."""
@@ -169,11 +197,16 @@ class ModelFolder(_Folder):
     def begin(self, name: str, request: Mapping[str, Any]) -> Path:
         """Note that a fit was asked for; returns the folder its process writes to."""
         path = self.path(name)
-        if not path.exists():
-            self._check_room(name)
-            path.mkdir()
+        new = not self._is_own(path)
+        if new:
+            self._make(path)
         pending = Pending(f"{FINISHED}{secrets.token_hex(6)}", dict(request))
-        _write(path / FIT, asdict(pending))
+        try:
+            _write(path / FIT, asdict(pending))
+        except OSError:  # a full disk: no trace of a model that never was
+            if new:
+                path.rmdir()
+            raise
         return path / pending.fit
 
     def commit(self, name: str) -> None:
@@ -181,7 +214,7 @@ class ModelFolder(_Folder):
         path, pending = self.existing(name), self.pending(name)
         if pending is None or not (path / pending.fit).is_dir():
             raise ArtifactError(f"the fit of {name} left no model", "fit it again")
-        _write(path / RECORD, asdict(Record(pending.fit, None, pending.request)))
+        _write(path / RECORD, asdict(Record(pending.fit, pending.alarms, pending.request)))
         (path / FIT).unlink()
         self._tidy(path)
 
@@ -189,14 +222,16 @@ class ModelFolder(_Folder):
         """Note why the fit under way came to nothing; an older one stays in force."""
         path, pending = self.existing(name), self.pending(name)
         if pending is not None:
-            told = Pending(pending.fit, pending.request, True, problem, remedy)
+            told = replace(pending, failed=True, problem=problem, remedy=remedy)
             _write(path / FIT, asdict(told))
         self._tidy(path)
 
     def set_alarms(self, name: str, alarms: str) -> None:
-        """Note another alarm budget."""
-        record = self.ready(name)
-        _write(self.existing(name) / RECORD, asdict(Record(record.fit, alarms, record.request)))
+        """Note another alarm budget, also for a fit that will be in force soon."""
+        path, record, pending = self.existing(name), self.ready(name), self.pending(name)
+        if pending is not None and not pending.failed:
+            _write(path / FIT, asdict(replace(pending, alarms=alarms)))
+        _write(path / RECORD, asdict(replace(record, alarms=alarms)))
 
     def recover(self) -> None:
         """After a start: finish what was fitted, and tell of what was cut off."""
@@ -204,7 +239,7 @@ class ModelFolder(_Folder):
         for name in self.names():
             try:
                 self._recover(name)
-            except ArtifactError as error:
+            except (ArtifactError, OSError) as error:
                 log.error("the model %s is damaged: %s", name, error)
 
     def _recover(self, name: str) -> None:
@@ -214,24 +249,65 @@ class ModelFolder(_Folder):
                 self.commit(name)
             else:
                 self.fail(name, "the service stopped during this fit", "fit again")
-        if not (path / RECORD).is_file() and not (path / FIT).is_file():
-            self.delete(name)
-        else:
-            self._tidy(path)
+        self._tidy(path)
+
+    def _make(self, path: Path) -> None:
+        """The folder of a new model, in the place of nothing or of an empty one."""
+        self._check_room(path.name)
+        try:
+            path.mkdir(exist_ok=True)
+            foreign = path.is_symlink() or any(
+                not LEFT.fullmatch(each.name) for each in path.iterdir()
+            )
+        except (FileExistsError, PermissionError):
+            foreign = True
+        if foreign:
+            raise taken(
+                f"{path.name!r} is taken by something that is no model of this service",
+                "choose another name",
+            )
 
     def _tidy(self, path: Path) -> None:
         """Remove every fit but the one in force, and half-written files."""
-        record = _made(Record, path / RECORD) if (path / RECORD).is_file() else None
-        kept = {RECORD, FIT, record.fit if record else ""}
+        record = _made(Record, path / RECORD) if (path / RECORD).exists() else None
+        kept = record.fit if record else ""
         for each in path.iterdir():
-            if each.name not in kept:
-                shutil.rmtree(each) if each.is_dir() else each.unlink(missing_ok=True)
+            fit = FIT_ID.fullmatch(each.name) and each.name != kept
+            if fit or LEFT.fullmatch(each.name):
+                remove(each)
+
+
+def remove(path: Path) -> None:
+    """Remove a file, a folder, or a link, but never what a link points to."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def put_away(path: Path) -> None:
+    """Remove a folder: first out of sight at once, then for good."""
+    hidden = path.with_name(f"{UNFINISHED}{secrets.token_hex(6)}")
+    path.rename(hidden)
+    remove(hidden)
+
+
+def _check(fit: str, request: dict[str, Any], *texts: str) -> None:
+    """Refuse what an edited file may hold; `_made` tells where."""
+    if not (isinstance(fit, str) and FIT_ID.fullmatch(fit)):
+        raise TypeError("no fit of this service")
+    if not (isinstance(request, dict) and isinstance(request.get("series"), str)):
+        raise TypeError("no request")
+    if not all(isinstance(text, str) for text in texts):
+        raise TypeError("no text")
 
 
 def _read(path: Path) -> dict[str, Any]:
     try:
+        if not path.is_file():  # opening a pipe would wait for its writer
+            raise OSError("no file")
         facts = parse_json(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise ArtifactError(f"{path} cannot be read ({error})", "delete this entry") from None
     if not isinstance(facts, dict):
         raise ArtifactError(f"{path} holds no facts", "delete this entry")
@@ -242,7 +318,7 @@ def _made(kind: type[Facts], path: Path) -> Facts:
     try:
         return kind(**_read(path))
     except TypeError:
-        raise ArtifactError(f"{path} has odd or missing keys", "delete this entry") from None
+        raise ArtifactError(f"{path} has odd or missing entries", "delete this entry") from None
 
 
 def _write(path: Path, facts: Mapping[str, Any]) -> None:

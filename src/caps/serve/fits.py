@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from caps.errors import ArtifactError
-from caps.serve.files import DATA, ModelFolder, SeriesFolder
+from caps.errors import CapsError
+from caps.serve.files import DATA, ModelFolder, Pending, SeriesFolder
 from caps.serve.refusals import busy, taken
 from caps.serve.settings import Settings
 
@@ -23,6 +23,7 @@ log = logging.getLogger("caps.serve")
 CALM = {"OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "0"}
 RETRY_FIT = 30  # seconds, told to those who find the queue full
 STOPPED = "the service stopped during this fit"
+AGAIN = "make room on its disk, and start the service again or fit again"
 
 
 @dataclass(slots=True)
@@ -63,6 +64,7 @@ class Fits:
         self.settings, self.models, self.series = settings, models, series
         self.finished = finished
         self.active: dict[str, Fit] = {}
+        self.untold: dict[str, tuple[str, str]] = {}  # failures that could not be written down
         self.queue: asyncio.Queue[Fit] = asyncio.Queue()
         self.workers: list[asyncio.Task[None]] = []
 
@@ -77,9 +79,18 @@ class Fits:
         if self.waiting >= self.settings.waiting_fits:
             raise busy("fits", RETRY_FIT)
         fit = Fit(name, request, self.models.begin(name, request))
+        self.untold.pop(name, None)
         self.active[name] = fit
         self.queue.put_nowait(fit)
         return fit
+
+    def failure(self, name: str, pending: Pending) -> tuple[str, str]:
+        """Problem and remedy of a fit that is not under way any more."""
+        if pending.failed:
+            return pending.problem, pending.remedy
+        return self.untold.get(
+            name, ("the fit did not end well", "see the service's log; fit again")
+        )
 
     @property
     def waiting(self) -> int:
@@ -199,8 +210,11 @@ class Fits:
                 self.models.fail(fit.name, problem, remedy)
             else:
                 self.models.commit(fit.name)
-        except (ArtifactError, OSError):
+        except (CapsError, OSError) as error:
             log.exception("the outcome of the fit of %s could not be written", fit.name)
+            if not problem:
+                problem, remedy = f"the fit could not be put in force ({error})", AGAIN
+            self.untold[fit.name], outcome = (problem, remedy), "failed"
         finally:
             self.active.pop(fit.name, None)
             fit.done.set()

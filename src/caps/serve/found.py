@@ -1,19 +1,22 @@
 """What a model finds in a stored series, in the words of the API."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from caps.detect import CAPS, Analysis, alarm_rate
 from caps.detect import Event as FoundEvent
+from caps.detect.match import Nearest as FoundNearest
 from caps.detect.tables import event_table, score_table
 from caps.errors import InputError
 from caps.report import render_report
 from caps.report.analysed import analysed_report, budgets_of
 from caps.report.sentences import KINDS, rarity
 from caps.serve.lines import Axis, listed
-from caps.serve.schemas import BudgetFacts, Event, Events, Explained, Lines, View
+from caps.serve.schemas import BudgetFacts, Event, Events, Explained, Lines, Nearest, View
 
 # Steps of the slider on the page, the most generous first.
 BUDGETS = tuple(f"1/{rows}" for rows in (
@@ -34,14 +37,18 @@ class Found:
     model: CAPS
     analysis: Analysis
     axis: Axis
+    fit: str
     train: tuple[int, int] | None  # rows of this series that the model learned from
     notes: tuple[str, ...] = ()
     seconds: float = 0.0
 
     def under(self, model: CAPS) -> "Found":
-        """The same scores under the model's alarm budget."""
-        analysis = replace(self.analysis, threshold=model.threshold_)
-        return replace(self, model=model, analysis=analysis)
+        """The same scores under the model's alarm budget, with the events already found."""
+        made = replace(
+            self, model=model, analysis=replace(self.analysis, threshold=model.threshold_)
+        )
+        made.events  # noqa: B018 - now, in the thread that may take its time
+        return made
 
     def lines(
         self, channels: list[str], left: float | None, right: float | None, points: int
@@ -51,6 +58,7 @@ class Found:
         drawn.score = self.axis.line("score", self.analysis.score, drawn.rows, points)
         return drawn
 
+    @cached_property
     def events(self) -> Events:
         """All events."""
         alarms = self.analysis.alarms(self.model.alarms)
@@ -58,11 +66,13 @@ class Found:
             threshold=self.analysis.threshold,
             expected=alarms.expected,
             alarms=str(self.model.alarms),
+            fit=self.fit,
             train=self.train,
             training=None if self.train is None else self.axis.extent(*self.train),
             events=events_of(self.analysis, self.axis),
         )
 
+    @cached_property
     def budgets(self) -> list[BudgetFacts]:
         """What the budgets of the slider give, the model's own among them."""
         step = self.analysis.fitted.step
@@ -93,6 +103,7 @@ class Found:
             contributions=told.contributions,
             rarity=rarity(event.p_value),
             reason=told.reason,
+            nearest=None if told.nearest is None else _nearest(told.nearest, self.axis),
             channels=[
                 View(
                     name=view.name,
@@ -161,6 +172,23 @@ def _event(analysis: Analysis, axis: Axis, number: int, event: FoundEvent) -> Ev
         p_value=_finite(event.p_value),
         channel=max(shares, key=lambda name: shares[name]),
     )
+
+
+def _nearest(found: FoundNearest, axis: Axis) -> Nearest:
+    """All that is known of the nearest stretch, whatever an explanation holds of it."""
+    told = {each.name: _plain(getattr(found, each.name), axis) for each in fields(found)}
+    return Nearest(**told, x=axis.positions[found.rows].tolist())
+
+
+def _plain(value: Any, axis: Axis) -> Any:
+    """A value of an explanation as JSON can hold it."""
+    if isinstance(value, np.datetime64):
+        return axis.clock(value)
+    if isinstance(value, np.ndarray):
+        return listed(value) if value.dtype.kind == "f" else value.tolist()
+    if isinstance(value, np.generic):
+        value = value.item()
+    return _finite(value) if isinstance(value, float) else value
 
 
 def _rate(budget: str, step: np.timedelta64 | None) -> float:

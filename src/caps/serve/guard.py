@@ -3,16 +3,15 @@
 Plain ASGI, around everything else, so that no endpoint can forget it.
 """
 
-import asyncio
 import hmac
 import json
 import time
-import zlib
 from collections.abc import Awaitable, Callable
 from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from caps.serve.bodies import Body, Intake
 from caps.serve.monitoring import Monitor
 from caps.serve.refusals import Refusal
 from caps.serve.settings import Settings
@@ -20,7 +19,6 @@ from caps.serve.settings import Settings
 UPLOADS = "/v1/series"
 PROTECTED = ("/v1/", "/metrics", "/openapi.json")
 LOCAL_NAMES = {"localhost", "127.0.0.1", "::1"}
-GZIP = 16 + zlib.MAX_WBITS
 SECURITY = {
     b"content-security-policy": (
         b"default-src 'none'; script-src 'self'; style-src 'self'; style-src-attr 'unsafe-inline'; "
@@ -38,6 +36,7 @@ class Guard:
 
     def __init__(self, app: ASGIApp, settings: Settings, monitor: Monitor) -> None:
         self.app, self.settings, self.monitor = app, settings, monitor
+        self.intake = Intake(settings.waiting_bodies)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -50,7 +49,13 @@ class Guard:
             headers = dict(scope["headers"])
             self._check_place(headers)
             self._check_token(scope["path"], headers)
-            body = _Body(receive, headers, self._limit(scope), self.settings.body_seconds)
+            body = Body(
+                receive,
+                headers,
+                limit=self._limit(scope),
+                seconds=self.settings.body_seconds,
+                intake=self.intake,
+            )
             await self.app(scope, body.receive, answer.send)
         except Refusal as refusal:
             await answer.refuse(refusal)
@@ -92,70 +97,6 @@ class Guard:
             )
 
 
-class _Body:
-    """Hands a request's body on: unpacked, and cut off where it gets too long or too slow."""
-
-    def __init__(
-        self, receive: Receive, headers: dict[bytes, bytes], limit: int, seconds: float
-    ) -> None:
-        self.next, self.limit, self.seconds = receive, limit, seconds
-        self.due: float | None = None
-        self.seen = 0
-        self.complete = False
-        length = headers.get(b"content-length", b"0")
-        if not length.isdigit():
-            raise Refusal(400, "the content length is no number", "send the length in bytes")
-        if int(length) > limit:
-            raise self._too_long()
-        coding = headers.get(b"content-encoding", b"identity").strip().lower()
-        if coding not in (b"identity", b"gzip", b""):
-            raise Refusal(415, "an unknown content encoding", "send the body as it is, or gzip")
-        self.inflate = zlib.decompressobj(GZIP) if coding == b"gzip" else None
-
-    async def receive(self) -> Message:
-        """The next piece."""
-        if self.complete:
-            return await self.next()
-        now = time.monotonic()
-        self.due = self.due or now + self.seconds
-        try:
-            message = await asyncio.wait_for(self.next(), max(0.001, self.due - now))
-        except TimeoutError:
-            raise Refusal(
-                408, f"the body took more than {self.seconds:g} seconds", "send it faster"
-            ) from None
-        if message["type"] != "http.request":
-            return message
-        self.complete = not message.get("more_body", False)
-        return {**message, "body": self._taken(message.get("body", b""))}
-
-    def _taken(self, piece: bytes) -> bytes:
-        if self.inflate is not None:
-            piece = self._inflated(piece)
-        self.seen += len(piece)
-        if self.seen > self.limit:
-            raise self._too_long()
-        return piece
-
-    def _inflated(self, piece: bytes) -> bytes:
-        assert self.inflate is not None
-        try:
-            # Never more than one byte beyond the limit, however well it was packed.
-            unpacked = self.inflate.decompress(piece, self.limit - self.seen + 1)
-        except zlib.error:
-            raise Refusal(
-                400, "the body is no gzip", "pack it again, or send it as it is"
-            ) from None
-        if self.complete and not self.inflate.eof and self.seen + len(unpacked) <= self.limit:
-            raise Refusal(400, "the gzip body is cut off", "send it again")
-        return unpacked
-
-    def _too_long(self) -> Refusal:
-        return Refusal(
-            413, f"the body is longer than {self.limit / 1e6:g} MB", "send less, or in parts"
-        )
-
-
 class _Answer:
     """Sends an answer with the headers that every answer has."""
 
@@ -179,9 +120,10 @@ class _Answer:
         if self.status:
             return
         body = json.dumps({"problem": refusal.problem, "remedy": refusal.remedy}).encode()
-        # What is left of the body is not read: the connection cannot be used again.
+        # The connection stays: closed with unread bytes in it, it would be reset before the client
+        # has read why. What is left of the body is thrown away, for as long as a head may take.
         headers = {"Content-Type": "application/json", "Content-Length": str(len(body)),
-                   "Connection": "close", **refusal.headers}  # fmt: skip
+                   **refusal.headers}  # fmt: skip
         encoded = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
         await self.send(
             {"type": "http.response.start", "status": refusal.status, "headers": encoded}

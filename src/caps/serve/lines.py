@@ -39,6 +39,15 @@ class Axis:
         """When a row was; None without times."""
         return None if self.series.time is None else self.timeline.moment(row)
 
+    def clock(self, time: np.datetime64) -> str:
+        """A moment in UTC as this axis shows it, to the second."""
+        zone = self.series.timezone
+        if zone is not None:
+            import pandas as pd
+
+            time = pd.Timestamp(time, tz="UTC").tz_convert(zone).tz_localize(None).to_datetime64()
+        return str(time.astype("datetime64[s]")).replace("T", " ")
+
     def rows(self, left: float | None, right: float | None) -> tuple[int, int]:
         """The rows between two positions, the end exclusive; possibly none."""
         first = 0 if left is None else int(np.searchsorted(self.positions, left, side="left"))

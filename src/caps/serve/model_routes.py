@@ -1,16 +1,18 @@
 """Endpoints for models: fit, score, events, alarm budget, report."""
 
+import logging
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Response
+from pydantic import ValidationError
 
 from caps.detect import alarm_rate
-from caps.errors import InputError
-from caps.series import read
+from caps.errors import ArtifactError, InputError
+from caps.series import Series, read
 from caps.serve.files import NAME
-from caps.serve.found import events_of
+from caps.serve.found import Found, events_of
 from caps.serve.lines import Axis, listed
-from caps.serve.refusals import taken
+from caps.serve.refusals import Refusal, taken
 from caps.serve.schemas import (
     Alarms,
     BudgetFacts,
@@ -32,7 +34,14 @@ SeriesName = Annotated[
     str | None,
     Query(pattern=NAME, max_length=64, description="a stored series; that of the fit if left out"),
 ]
+BudgetName = Annotated[
+    str | None,
+    Query(min_length=1, max_length=40, description="an alarm budget; the model's own if left out"),
+]
+DEFAULT_ALARMS = "1/1000"
 LEAST_CALIBRATION = 32  # rows a fit needs at the least
+
+log = logging.getLogger("caps.serve")
 
 
 def model_routes(service: Service) -> APIRouter:
@@ -41,12 +50,12 @@ def model_routes(service: Service) -> APIRouter:
         prefix="/v1/models", tags=["models"], responses=problems(401, 403, 421, 422, 429, 500, 503)
     )
     known = problems(404, 409)
-    body = problems(400, 408, 413, 415)
+    body = problems(400, 408, 413, 415, 507)
 
     @router.get("")
     async def list_models() -> list[ModelFacts]:
         """All models, and those being fitted."""
-        return [describe(service, name) for name in service.models.names()]
+        return [listed_model(service, name) for name in service.models.names()]
 
     @router.get("/{name}", responses=problems(404))
     async def show_model(name: Name) -> ModelFacts:
@@ -56,11 +65,13 @@ def model_routes(service: Service) -> APIRouter:
     @router.put("/{name}", status_code=202, responses=known | body)
     async def fit_model(name: Name, request: FitRequest) -> ModelFacts:
         """Fit a model in the background; an older one stays in use until the new one is ready."""
-        there = service.models.path(name).is_dir()
+        there = name in service.models.names()
         if there and service.models.record(name) is not None and not request.replace:
             raise taken(f"there is a model {name!r} already", "give replace=true to fit it again")
-        service.series.existing(request.series)
-        await service.viewers.run(lambda: check_fit(service, request))
+        if request.alarms is None:
+            record = service.models.record(name) if there else None
+            request.alarms = DEFAULT_ALARMS if record is None else service.budget(name)
+        await service.look_at(request.series, lambda axis: check_fit(axis.series, request))
         service.fits.ask(name, request.model_dump())
         return describe(service, name)
 
@@ -75,7 +86,7 @@ def model_routes(service: Service) -> APIRouter:
     @router.put("/{name}/alarms", responses=known | body)
     async def set_alarms(name: Name, request: Alarms) -> ModelFacts:
         """Change the alarm budget; nothing is fitted again."""
-        model = await service.scorers.run(lambda: service.model(name))
+        model = await service.scorers.run(lambda: service.loaded(name))
         alarm_rate(request.alarms, model.fitted_.step)
         service.models.set_alarms(name, request.alarms)
         return describe(service, name)
@@ -96,49 +107,77 @@ def model_routes(service: Service) -> APIRouter:
     ) -> Lines:
         """Channels and score of a stored series as a chart shows them."""
 
-        def draw() -> Lines:
-            found = service.found(name, series)
+        def draw(found: Found) -> Lines:
             names = list(found.model.fitted_.names) if channels is None else channels
             return found.lines(drawn(found.axis, names), left, right, points)
 
-        return await service.viewers.run(draw)
+        return await service.draw(name, series, draw)
 
     @router.get("/{name}/events", responses=known)
-    async def list_events(name: Name, series: SeriesName = None) -> Events:
+    async def list_events(
+        name: Name, series: SeriesName = None, alarms: BudgetName = None
+    ) -> Events:
         """The events of a stored series."""
-        return await service.viewers.run(lambda: service.found(name, series).events())
+        return await service.look(name, series, lambda found: found.events, alarms=alarms)
 
     @router.get("/{name}/events/{number}", responses=known)
     async def explain_event(
-        name: Name, number: Annotated[int, Path(ge=1, le=10**9)], series: SeriesName = None
+        name: Name,
+        number: Annotated[int, Path(ge=1, le=10**9)],
+        series: SeriesName = None,
+        alarms: BudgetName = None,
+        fit: Annotated[
+            str | None, Query(max_length=64, description="as listed; refused if it has changed")
+        ] = None,
     ) -> Explained:
-        """One event: kind, reason, channels and normal counterpart."""
-        return await service.viewers.run(lambda: service.found(name, series).explain(number))
+        """One event, numbered as the list under the same budget has it: kind, reason, channels,
+        normal counterpart and the nearest stretch of the past."""
+        return await service.look(
+            name, series, lambda found: found.explain(number), alarms=alarms, fit=fit
+        )
 
     @router.get("/{name}/budgets", responses=known)
     async def list_budgets(name: Name, series: SeriesName = None) -> list[BudgetFacts]:
         """What other alarm budgets would give on a stored series."""
-        return await service.viewers.run(lambda: service.found(name, series).budgets())
+        return await service.look(name, series, lambda found: found.budgets, quick=False)
 
     @router.get("/{name}/events.csv", responses=known | _file("text/csv"), response_class=Response)
-    async def events_file(name: Name, series: SeriesName = None) -> Response:
+    async def events_file(
+        name: Name, series: SeriesName = None, alarms: BudgetName = None
+    ) -> Response:
         """The events with their explanations as CSV."""
-        text = await service.viewers.run(lambda: service.found(name, series).events_csv())
+        text = await service.look(name, series, Found.events_csv, alarms=alarms, quick=False)
         return _download(text, "text/csv; charset=utf-8", f"{name}-events.csv")
 
     @router.get("/{name}/scores.csv", responses=known | _file("text/csv"), response_class=Response)
-    async def scores_file(name: Name, series: SeriesName = None) -> Response:
+    async def scores_file(
+        name: Name, series: SeriesName = None, alarms: BudgetName = None
+    ) -> Response:
         """Score, p-value, flag and event of every row as CSV."""
-        text = await service.viewers.run(lambda: service.found(name, series).scores_csv())
+        text = await service.look(name, series, Found.scores_csv, alarms=alarms, quick=False)
         return _download(text, "text/csv; charset=utf-8", f"{name}-scores.csv")
 
     @router.get("/{name}/report", responses=known | _file("text/html"), response_class=Response)
-    async def report(name: Name, series: SeriesName = None) -> Response:
+    async def report(name: Name, series: SeriesName = None, alarms: BudgetName = None) -> Response:
         """The report: one HTML file that opens offline."""
-        text = await service.viewers.run(lambda: service.found(name, series).report(name))
+        text = await service.look(
+            name, series, lambda found: found.report(name), alarms=alarms, quick=False
+        )
         return _download(text, "text/html; charset=utf-8", f"{name}-report.html")
 
     return router
+
+
+def listed_model(service: Service, name: str) -> ModelFacts:
+    """A model, or what is wrong with it: one damaged entry must not hide the others."""
+    try:
+        return describe(service, name)
+    except (ArtifactError, Refusal) as error:
+        log.error("the model %s is damaged: %s", name, error)
+        state = FitState(state="failed", problem=error.problem, remedy=error.remedy)
+        return ModelFacts(
+            name=name, ready=False, series="", columns=[], known=[], alarms="", notes=[], fit=state
+        )
 
 
 def describe(service: Service, name: str) -> ModelFacts:
@@ -155,27 +194,30 @@ def describe(service: Service, name: str) -> ModelFacts:
             left=fit.left,
         )
     elif pending is not None:
-        state = FitState(state="failed", problem=pending.problem, remedy=pending.remedy)
+        problem, remedy = service.fits.failure(name, pending)
+        state = FitState(state="failed", problem=problem, remedy=remedy)
     of = record or pending
     request = of.request if of is not None else {}
     facts = {} if record is None else models.facts(name, record)
-    return ModelFacts(
-        name=name,
-        ready=record is not None,
-        series=request.get("series", ""),
-        columns=facts.get("channels") or request.get("columns") or [],
-        train=facts.get("train"),
-        known=request.get("known", []),
-        alarms=(record.alarms if record else None) or request.get("alarms", ""),
-        notes=facts.get("notes", []),
-        seconds=facts.get("seconds"),
-        fit=state,
-    )
+    try:
+        return ModelFacts(
+            name=name,
+            ready=record is not None,
+            series=request.get("series", ""),
+            columns=facts.get("channels") or request.get("columns") or [],
+            train=facts.get("train"),
+            known=request.get("known", []),
+            alarms=(record.alarms if record else None) or request.get("alarms", ""),
+            notes=facts.get("notes", []),
+            seconds=facts.get("seconds"),
+            fit=state,
+        )
+    except ValidationError:
+        raise ArtifactError(f"the files of the model {name!r} are odd", "delete it") from None
 
 
-def check_fit(service: Service, request: FitRequest) -> None:
+def check_fit(series: Series, request: FitRequest) -> None:
     """Refuse now what the fit would refuse later."""
-    series = service.axis(request.series).series
     if request.skip >= len(series):
         raise InputError(
             f"{request.skip} of {len(series)} rows are skipped", "leave some rows to learn from"
@@ -184,7 +226,7 @@ def check_fit(service: Service, request: FitRequest) -> None:
     train = kept if request.train is None else kept.split(request.train)[0]
     if len(train) < LEAST_CALIBRATION:
         raise InputError(f"{len(train)} rows to learn from", "give a longer training part")
-    alarm_rate(request.alarms, train.sampling.step)
+    alarm_rate(request.alarms or DEFAULT_ALARMS, train.sampling.step)
     for each in request.known:
         for place in each:
             if isinstance(place, int) and not request.skip <= place <= len(series):

@@ -1,6 +1,10 @@
 """Answers to requests that cannot be served: a status, the problem and its remedy."""
 
+import errno
+
 from caps.errors import ArtifactError, CapsError, InputError
+
+FULL = {errno.ENOSPC, errno.EDQUOT}
 
 
 class Refusal(CapsError):
@@ -29,6 +33,11 @@ def busy(what: str, seconds: int = 1) -> Refusal:
     return Refusal(
         429, f"too many {what} are waiting", "try again later", {"Retry-After": str(seconds)}
     )
+
+
+def disk_full() -> Refusal:
+    """Nothing can be written; what was there stays."""
+    return Refusal(507, "the disk of the service is full", "make room there, then send it again")
 
 
 def status_of(error: CapsError) -> int:

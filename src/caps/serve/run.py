@@ -2,37 +2,80 @@
 
 import logging
 import os
+import socket
 import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from caps.errors import InputError
 from caps.serve.fits import CALM
 from caps.serve.settings import Settings
 
-MOST_CONNECTIONS = 512
+if TYPE_CHECKING:
+    import uvicorn
+    from fastapi import FastAPI
+
+KEPT_OPEN = 30  # seconds a connection stays open for the next request
+MOST_BACKLOG = 2048
 
 
-def run(settings: Settings) -> None:
-    """Serve until a signal arrives; requests and a nearly finished fit may end in peace."""
+def run(settings: Settings, announce: Callable[[str], None] = print) -> None:
+    """Serve until a signal arrives; requests and a nearly finished fit may end in peace.
+
+    `announce` is told the address once the directory and the port are the service's own.
+    """
     for name, value in CALM.items():  # before torch is imported
         os.environ.setdefault(name, value)
     try:
-        import uvicorn
-
         from caps.serve.app import create_app
     except ImportError as error:
         raise InputError(
             f"the service needs {error.name}", "pip install 'caps-tsad[serve]'"
         ) from None
     logging.basicConfig(level=logging.INFO, format="%(levelname)s %(message)s", stream=sys.stderr)
+    app = create_app(settings)
+    claim = app.state.service.claim
+    # Both before anything is cleaned up: the files of another service must not be touched.
+    claim.take()
+    try:
+        with listener(settings.host, settings.port) as door:
+            announce(address(settings.host, door.getsockname()[1]))
+            server(app, settings).run(sockets=[door])
+    finally:
+        claim.release()
+
+
+def server(app: "FastAPI", settings: Settings) -> "uvicorn.Server":
+    """The server with its limits on connections."""
+    import uvicorn
+
+    from caps.serve.connections import connections
+
     config = uvicorn.Config(
-        create_app(settings),
-        host=settings.host,
-        port=settings.port,
+        app,
+        http=connections(settings.head_seconds, settings.waiting_connections),
+        ws="none",
         access_log=False,
         log_level="warning",
         server_header=False,
-        limit_concurrency=MOST_CONNECTIONS,
-        timeout_keep_alive=30,
+        timeout_keep_alive=KEPT_OPEN,
         timeout_graceful_shutdown=int(settings.grace_seconds),
     )
-    uvicorn.Server(config).run()
+    return uvicorn.Server(config)
+
+
+def listener(host: str, port: int) -> socket.socket:
+    """A socket bound to the address; 0 is any free port."""
+    try:
+        family, *_, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        return socket.create_server(place[:2], family=family, backlog=MOST_BACKLOG)
+    except OSError as error:
+        raise InputError(
+            f"{host} port {port} cannot be listened on ({error.strerror})",
+            "name another --port or --host, or stop what listens there",
+        ) from None
+
+
+def address(host: str, port: int) -> str:
+    """The address as a browser takes it."""
+    return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"

@@ -80,7 +80,9 @@ class FitRequest(Strict):
     train: int | float | str | None = Field(
         None, description="rows after those skipped, a share of them, or the moment training ends"
     )
-    alarms: Budget = "1/1000"
+    alarms: Budget | None = Field(
+        None, description="that of the model if it is fitted again, else 1/1000"
+    )
     known: list[tuple[Place, Place]] = Field(
         default_factory=list, max_length=1000, description="known anomalies: rows or moments"
     )
@@ -179,6 +181,7 @@ class StreamUpdate(BaseModel):
     counts: dict[str, int]
     refused: dict[str, int] = Field(description="rows of this request not taken in, by reason")
     held: int = Field(description="rows so far that wait for others before they are scored")
+    note: str = Field("", description="told once, after the model was fitted again")
 
 
 class Event(BaseModel):
@@ -209,11 +212,12 @@ class Scores(BaseModel):
 
 
 class Events(BaseModel):
-    """The events of a series under the model's alarm budget."""
+    """The events of a series under an alarm budget."""
 
     threshold: float
     expected: float = Field(description="false alarms, if every row were normal")
-    alarms: str
+    alarms: str = Field(description="the budget that the numbers of the events hold for")
+    fit: str = Field(description="and the fit")
     train: tuple[int, int] | None
     training: tuple[Position, Position] | None = Field(description="on the axis")
     events: list[Event]
@@ -231,6 +235,23 @@ class View(BaseModel):
     counterpart: list[float | None]
 
 
+class Nearest(BaseModel):
+    """The stretch of training most like the one around the peak of an event."""
+
+    model_config = ConfigDict(extra="allow")
+
+    channel: str
+    start: int = Field(description="row of the training part")
+    end: int = Field(description="exclusive")
+    start_time: str | None
+    end_time: str | None = Field(description="of the last row")
+    distance: float | None = Field(description="root mean square, in spreads of training")
+    times: float | None = Field(description="the distance over that of a normal stretch")
+    rows: list[int] = Field(description="of the series, that it is laid over")
+    x: list[Position]
+    values: list[float | None] = Field(description="in the units of the data")
+
+
 class Explained(BaseModel):
     """Why an event is one."""
 
@@ -243,6 +264,7 @@ class Explained(BaseModel):
     contributions: dict[str, float]
     rarity: str
     reason: str
+    nearest: Nearest | None = Field(description="None where training holds nothing comparable")
     channels: list[View]
 
 
@@ -257,7 +279,7 @@ class BudgetFacts(BaseModel):
 
 
 class Alarms(Strict):
-    """Another alarm budget."""
+    """Another alarm budget of the model, for everybody who names none."""
 
     alarms: Budget
 

@@ -1,11 +1,15 @@
 """Endpoints for uploaded series."""
 
+import logging
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request, Response
+from pydantic import ValidationError
 
+from caps.errors import ArtifactError
 from caps.serve.files import NAME
 from caps.serve.lines import Axis
+from caps.serve.refusals import Refusal
 from caps.serve.schemas import Lines, Name, Rows, SeriesFacts, problems
 from caps.serve.service import Service
 from caps.serve.uploads import note_upload, read_upload, take_in
@@ -21,6 +25,9 @@ Edge = Annotated[float | None, Query(allow_inf_nan=False, description="position 
 Points = Annotated[int, Query(ge=2, le=20_000)]
 Channels = Annotated[list[str] | None, Query(max_length=50, description="all if left out")]
 MOST_DRAWN = 12  # channels, if none are named
+QUICK = 5_000_000  # bytes of a file that is read in a moment
+
+log = logging.getLogger("caps.serve")
 
 
 def series_routes(service: Service) -> APIRouter:
@@ -30,7 +37,10 @@ def series_routes(service: Service) -> APIRouter:
     )
 
     @router.post(
-        "", status_code=201, openapi_extra=CSV_BODY, responses=problems(400, 408, 409, 413, 415)
+        "",
+        status_code=201,
+        openapi_extra=CSV_BODY,
+        responses=problems(400, 408, 409, 413, 415, 507),
     )
     async def upload(
         request: Request,
@@ -69,19 +79,19 @@ def series_routes(service: Service) -> APIRouter:
             def read_and_note() -> dict[str, Any]:
                 return note_upload(folder, file, options, read_upload(path, file, options))
 
-            facts = await service.viewers.run(read_and_note)
+            pool = service.viewers if path.stat().st_size < QUICK else service.long_viewers
+            facts = await pool.run(read_and_note)
         return SeriesFacts(name=name, **facts)
 
     @router.get("")
     async def list_series() -> list[SeriesFacts]:
         """All uploaded series."""
-        names = service.series.names()
-        return [SeriesFacts(name=name, **service.series.facts(name)) for name in names]
+        return [listed_series(service, name) for name in service.series.names()]
 
     @router.get("/{name}", responses=problems(404))
     async def show_series(name: Name) -> SeriesFacts:
         """One uploaded series."""
-        return SeriesFacts(name=name, **service.series.facts(name))
+        return describe_series(service, name)
 
     @router.delete("/{name}", status_code=204, responses=problems(404))
     async def delete_series(name: Name) -> Response:
@@ -99,18 +109,36 @@ def series_routes(service: Service) -> APIRouter:
     ) -> Lines:
         """Channels as a chart shows them, thinned by minimum and maximum."""
 
-        def draw() -> Lines:
-            axis = service.axis(name)
-            return axis.lines(drawn(axis, channels), left, right, points)
-
-        return await service.viewers.run(draw)
+        return await service.look_at(
+            name, lambda axis: axis.lines(drawn(axis, channels), left, right, points)
+        )
 
     @router.get("/{name}/rows", responses=problems(404))
     async def series_rows(name: Name, left: Edge = None, right: Edge = None) -> Rows:
         """The rows between two positions on the axis."""
-        return await service.viewers.run(lambda: service.axis(name).stretch(left, right))
+        return await service.look_at(name, lambda axis: axis.stretch(left, right))
 
     return router
+
+
+def describe_series(service: Service, name: str) -> SeriesFacts:
+    """A series as it was noted at the upload."""
+    try:
+        return SeriesFacts(**{**service.series.facts(name), "name": name})
+    except ValidationError:
+        raise ArtifactError(f"the notes on the series {name!r} are odd", "delete it") from None
+
+
+def listed_series(service: Service, name: str) -> SeriesFacts:
+    """The same, or what is wrong with it: one damaged entry must not hide the others."""
+    try:
+        return describe_series(service, name)
+    except (ArtifactError, Refusal) as error:
+        log.error("the series %s is damaged: %s", name, error)
+        return SeriesFacts(
+            name=name, file="", rows=0, channels=[], start=None, end=None, step=None,
+            notes=[f"{error.problem}: {error.remedy}"],
+        )  # fmt: skip
 
 
 def drawn(axis: Axis, channels: list[str] | None) -> list[str]:

@@ -34,14 +34,20 @@ class Settings:
     rows: int = 5_000_000
     columns: int = 1_000
     stored: int = 500  # series, and as many models
+    spare_bytes: int = 64 * MEGABYTE  # on the disk: with less the service is not ready
 
     fits: int = 1  # at a time, each on one core
     fit_niceness: int = 10  # a fit steps behind requests that somebody waits for
     waiting_fits: int = 8
     scorers: int = 2
     waiting_scores: int = 1  # more would wait longer than a client should: they get 429
+    viewers: int = 2
+    large_values: int = 300_000  # rows times channels: views of more take turns among themselves
     waiting_views: int = 32
 
+    waiting_connections: int = 512  # without a request; then the first to have come is let go
+    waiting_bodies: int = 64  # on their way in; then the slowest is let go
+    head_seconds: float = 10.0  # for the head of a request, before which nobody is known
     body_seconds: float = 60.0  # for all of a request's body
     answer_seconds: float = 30.0
     view_seconds: float = 300.0  # of a stored series, which may have millions of rows

@@ -5,13 +5,13 @@ from pathlib import Path
 import numpy as np
 from fastapi import APIRouter
 
-from caps.detect.stream import Update
+from caps.detect import CAPS
+from caps.errors import InputError
 from caps.serve.cache import Cache
 from caps.serve.lines import listed
-from caps.serve.refusals import missing
 from caps.serve.schemas import EventChange, Name, StreamRows, StreamUpdate, problems
 from caps.serve.service import Service
-from caps.serve.streams import LiveStream, delete_stream, open_stream
+from caps.serve.streams import LiveStream, Taken, stream_folder
 
 STREAMS_KEPT = 256
 
@@ -25,26 +25,27 @@ def stream_routes(service: Service) -> APIRouter:
     )
     live = Cache[LiveStream](STREAMS_KEPT)
 
-    def of(name: str, stream: str, lateness: int) -> LiveStream:
+    def of(name: str, stream: str) -> tuple[LiveStream, CAPS, Path]:
+        """The stream, and the model that is in force."""
         model = service.model(name)
         fit = service.models.model(name, service.models.ready(name)).parent
-        found = live.get((fit, stream), lambda: open_stream(model, fit, stream, lateness))
-        found.stream.tracker.threshold = model.threshold_  # follows the alarm budget
-        return found
+        folder = stream_folder(service.models.existing(name), stream)
+        return live.get((name, stream), lambda: LiveStream(folder)), model, fit
 
-    @router.post("/{stream}", responses=problems(400, 408, 413, 415))
+    @router.post("/{stream}", responses=problems(400, 408, 413, 415, 507))
     async def feed_stream(name: Name, stream: Name, request: StreamRows) -> StreamUpdate:
         """Take in the next rows; the first begin the stream. Needs a model fitted causally."""
 
         def feed() -> StreamUpdate:
-            found = of(name, stream, request.lateness)
+            found, model, fit = of(name, stream)
+            check_columns(request, model)
             rows = zip(*request.columns.values(), strict=True)
             values = [dict(zip(request.columns, row, strict=True)) for row in rows]
-            with found.lock:
-                update = found.stream.extend(values, request.time)
-                found.keep()
-                service.monitor.rows.inc(len(update.rows))
-                return _told(found, update)
+            taken = found.feed(
+                model, fit, request.lateness, lambda each: each.extend(values, request.time)
+            )
+            service.monitor.rows.inc(len(taken.update.rows))
+            return _told(taken)
 
         return await service.scorers.run(feed)
 
@@ -53,28 +54,33 @@ def stream_routes(service: Service) -> APIRouter:
         """End a stream: what waits is scored, an open event is closed, the state is forgotten."""
 
         def end() -> StreamUpdate:
-            fit: Path = service.models.model(name, service.models.ready(name)).parent
-            if not (fit / "streams" / stream).is_dir():
-                raise missing("stream", stream)
-            found = of(name, stream, 0)
-            with found.lock:
-                update = found.stream.finish()
-                delete_stream(fit, stream)
-                live.forget((fit, stream))
-                return _told(found, update)
+            found, model, fit = of(name, stream)
+            return _told(found.end(model, fit))
 
         return await service.scorers.run(end)
 
     return router
 
 
-def _told(live: LiveStream, update: Update) -> StreamUpdate:
+def check_columns(request: StreamRows, model: CAPS) -> None:
+    """Refuse rows without a channel of the model: a misspelt one would be taken as not observed."""
+    names = model.fitted_.names
+    absent = [name for name in names if name not in request.columns]
+    if absent:
+        raise InputError(
+            f"the rows have no {', '.join(absent)}",
+            f"give a list for each of {', '.join(names)}, with null for what was not observed",
+        )
+
+
+def _told(taken: Taken) -> StreamUpdate:
+    update = taken.update
     return StreamUpdate(
         row=update.rows.tolist(),
         time=None if update.times is None else [_text(time) or "" for time in update.times],
         score=listed(update.scores),
         p_value=listed(update.p_values),
-        threshold=live.stream.tracker.threshold,
+        threshold=taken.threshold,
         changes=[
             EventChange(
                 what=change.what,
@@ -91,9 +97,10 @@ def _told(live: LiveStream, update: Update) -> StreamUpdate:
             for change in update.changes
         ],
         drift=update.drift,
-        counts=live.stream.counts.to_dict(),
+        counts=taken.counts,
         refused=dict(update.refused),
         held=update.held,
+        note=taken.note,
     )
 
 

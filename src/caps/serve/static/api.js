@@ -82,8 +82,8 @@ export const upload = async (file) => {
   return answer.json();
 };
 
-export const download = async (path) => {
-  const answer = await request(path);
+export const download = async (path, parameters = {}) => {
+  const answer = await request(path + query(parameters));
   const [, name] = /filename="([^"]+)"/.exec(answer.headers.get("Content-Disposition")) ?? [null, "file"];
   const address = URL.createObjectURL(await answer.blob());
   const link = document.createElement("a");

@@ -87,7 +87,7 @@ const results = async (main, model, path, followFit) => {
   const list = h("ol", { class: "events", "aria-label": "Events" });
   const title = h("h2", {});
   const open = async (event) => {
-    const told = await get(`${path}/events/${event.number}`);
+    const told = await get(`${path}/events/${event.number}`, { alarms: found.alarms, fit: found.fit });
     current = event;
     card?.purge();
     card = eventCard(told, chart.lines.dated, { mark: () => addMark(...event.extent), close: shut });
@@ -134,24 +134,29 @@ const results = async (main, model, path, followFit) => {
   const output = h("output", { for: "budget" });
   const slider = h("input", { type: "range", id: "budget", min: 0, max: ladder.length - 1, step: 1,
     value: ladder.findIndex((each) => each.name === found.alarms),
-    oninput: () => tryBudget(), onchange: () => attempt(keepBudget) });
+    oninput: () => tryBudget(), onchange: () => attempt(showBudget) });
+  const keep = h("button", { type: "button", onclick: () => attempt(keepBudget) }, "Use for everyone");
   const tell = () => {
     const budget = ladder[slider.value];
     const expected = budget.expected < 0.01 ? "under 0.01" : budget.expected.toPrecision(2).replace(/\.?0+$/, "");
     output.textContent = `${budget.name}: ${counted(budget.found, "alarm")} here, about ${
       budget.expected >= 99.5 ? Math.round(budget.expected) : expected} expected by chance`;
     slider.setAttribute("aria-valuetext", output.textContent);
+    keep.disabled = budget.name === model.alarms;
     return budget;
   };
   const tryBudget = () => {
     tried = tell();
     paint();
   };
-  const keepBudget = async () => {
-    const kept = ladder[slider.value];
-    await put(`${path}/alarms`, { alarms: kept.name });
-    const answer = await get(`${path}/events`);
-    if (kept !== ladder[slider.value]) return; // moved on since: the next answer counts
+  const keepBudget = async () => { // the others, and what is scored or streamed, follow this one
+    model = await put(`${path}/alarms`, { alarms: ladder[slider.value].name });
+    tell();
+  };
+  const showBudget = async () => {
+    const chosen = ladder[slider.value];
+    const answer = await get(`${path}/events`, { alarms: chosen.name });
+    if (chosen !== ladder[slider.value]) return; // moved on since: the next answer counts
     [found, tried] = [answer, null];
     current = current && found.events.find((each) => each.extent[0] <= current.extent[1] && each.extent[1] >= current.extent[0]);
     if (!current) shut();
@@ -186,7 +191,7 @@ const results = async (main, model, path, followFit) => {
 
   const file = (text, end) => h("button", { type: "button", onclick: (event) => attempt(async () => {
     event.target.disabled = true;
-    try { await download(`${path}/${end}`); } finally { event.target.disabled = false; }
+    try { await download(`${path}/${end}`, { alarms: found.alarms }); } finally { event.target.disabled = false; }
   }) }, text);
 
   fill(main,
@@ -205,8 +210,9 @@ const results = async (main, model, path, followFit) => {
       h("div", {},
         h("section", { class: "card budget" },
           h("h2", {}, h("label", { for: "budget" }, "Alarm budget")),
-          h("p", { class: "soft" }, "False alarms you accept. Nothing is learned again."),
-          slider, h("div", { class: "ends soft" }, h("span", {}, "more alarms"), h("span", {}, "fewer alarms")), output),
+          h("p", { class: "soft" }, "False alarms you accept. Nothing is learned again, and others see what they chose."),
+          slider, h("div", { class: "ends soft" }, h("span", {}, "more alarms"), h("span", {}, "fewer alarms")), output,
+          h("div", { class: "actions" }, keep)),
         h("section", { class: "card" }, title, list)),
       h("div", {},
         eventPlace,

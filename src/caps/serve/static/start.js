@@ -51,7 +51,7 @@ export const start = async (main) => {
   const models_ = models.map((each) => entry(main, `/v1/models/${each.name}`, each.name,
     `${each.columns.join(", ")} · ${state(each)}`, `#/models/${each.name}`));
   const files = series.map((each) => entry(main, `/v1/series/${each.name}`, each.name,
-    `${counted(each.rows, "row")} · ${counted(each.channels.length, "channel")}`, `#/series/${each.name}`));
+    each.rows ? `${counted(each.rows, "row")} · ${counted(each.channels.length, "channel")}` : each.notes.join(" "), `#/series/${each.name}`));
   fill(main,
     h("section", { class: "intro" },
       h("h1", {}, "Find what is unusual in a series"),
