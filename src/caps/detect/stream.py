@@ -159,9 +159,10 @@ class Stream:
             group = slice(first, first + GROUP)
             scores[group], evidence[group] = self._score_group(rows[group], arrivals[group])
         p_values = self.fitted.calibration.p_values(scores)
+        of_events = self.fitted.calibration.event_p_values(scores)
         changes: list[EventChange] = []
         for k, (row, score, p_value) in enumerate(
-            zip(rows.tolist(), scores.tolist(), p_values.tolist(), strict=True)
+            zip(rows.tolist(), scores.tolist(), of_events.tolist(), strict=True)
         ):
             changes += self.tracker.feed(row, arrivals[k].time, score, p_value, evidence[k])
         times = None

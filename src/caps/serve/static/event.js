@@ -61,7 +61,7 @@ export const eventCard = (told, dated, { mark, close }) => {
       h("dl", {},
         told.meaning ? fact("Kind", `${told.kind}: ${told.meaning}`) : fact("Kind", "not certain enough to be named"),
         fact("Effect", effect(told)),
-        fact("Score", `${event.score.toFixed(3)}; normal rows reach it in ${told.rarity}`),
+        fact("Score", `${event.score.toFixed(3)}; normal data have an event as strong ${told.rarity}`),
         fact("Channels", bars(told.contributions)))),
     h("div", { class: "actions" },
       h("button", { type: "button", onclick: mark }, "Mark as known anomaly")));
