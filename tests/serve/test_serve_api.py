@@ -269,3 +269,17 @@ def test_a_model_that_looks_at_both_sides_has_no_streams(client: httpx.Client) -
     answer = client.post("/v1/models/pump/streams/a", json=sent(broken_table().iloc[:3]))
     assert answer.status_code == 422
     assert "causal" in answer.json()["remedy"]
+
+
+def test_a_label_is_left_out_of_an_upload_unless_it_is_named(client: httpx.Client) -> None:
+    text = "load,Label\n" + "".join(f"{row},{row % 2}\n" for row in range(50))
+    try:
+        told = client.post("/v1/series", params={"name": "labelled"}, content=text).json()
+        assert told["channels"] == ["load"]
+        assert any("'Label' is called like a label" in note for note in told["notes"])
+        named = {"name": "named", "columns": ["load", "Label"]}
+        told = client.post("/v1/series", params=named, content=text).json()
+        assert told["channels"] == ["load", "Label"]
+    finally:
+        for name in ("labelled", "named"):
+            client.delete(f"/v1/series/{name}")
