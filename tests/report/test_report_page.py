@@ -119,7 +119,7 @@ def test_a_kind_that_was_not_validated_is_not_shown(month: Report) -> None:
 
 def test_columns_appear_when_something_is_known(page: Page) -> None:
     header = next(row for row in page.cells if "Start" in row)
-    assert {"Chance if normal", "Kind", "Effect"} <= set(header)
+    assert {"As strong in normal data", "Kind", "Effect"} <= set(header)
 
 
 def test_names_of_the_user_cannot_become_markup(month: Report) -> None:
