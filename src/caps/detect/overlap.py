@@ -91,14 +91,14 @@ def overlap_by_values(training: FloatArray, values: FloatArray, first: int = 0) 
     nearest = np.minimum(np.searchsorted(keys, here), len(keys) - 1)
     rows = np.flatnonzero((keys[nearest] == here) & here_known)
     offsets = index[nearest[rows]] - rows
+    order = np.argsort(offsets, kind="stable")  # rows of one offset together, still rising
+    rows, offsets = rows[order], offsets[order]
+    apart = (np.diff(offsets) != 0) | (np.diff(rows) > BREAK)
+    edges = np.concatenate([[0], np.flatnonzero(apart) + 1, [len(rows)]])
     spans = []
-    for offset in np.unique(offsets):
-        of_offset = rows[offsets == offset]
-        breaks = np.flatnonzero(np.diff(of_offset) > BREAK) + 1
-        for run in np.split(of_offset, breaks):
-            if len(run) >= FEWEST_RUNS:
-                start, stop = int(run[0]), int(run[-1]) + RUN
-                spans.append(Span(start, stop, start + int(offset) + first))
+    for begin, end in np.stack([edges[:-1], edges[1:]], axis=1)[np.diff(edges) >= FEWEST_RUNS]:
+        start, stop = int(rows[begin]), int(rows[end - 1]) + RUN
+        spans.append(Span(start, stop, start + int(offsets[begin]) + first))
     return TrainingOverlap(tuple(sorted(spans)))
 
 
