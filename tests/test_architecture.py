@@ -8,9 +8,10 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src" / "caps"
 
 # Every package and what it may import from CAPS; OPEN is open to all.
-OPEN = {"artifacts", "errors", "json_text", "orphans", "replacing", "training"}
+OPEN = {"artifacts", "errors", "json_text", "lazy", "orphans", "replacing", "training"}
 MAY_IMPORT = {
     "errors": set(),
+    "lazy": set(),
     "json_text": set(),
     "artifacts": set(),
     "orphans": set(),
@@ -22,14 +23,22 @@ MAY_IMPORT = {
     "represent": {"simulate", "series"},
     "realize": {"represent", "simulate", "series"},
     "recover": {"realize", "represent", "series"},
-    "detect": {"recover", "realize", "series"},
-    "baselines": {"detect", "recover", "metrics", "series"},
-    "report": {"detect", "series"},
-    "watch": {"detect", "series"},
-    "export": {"detect", "series"},
-    "serve": {"detect", "report", "series"},
-    "fleet": {"detect", "report", "series"},
+    "neighbours": {"series"},
+    "network": {"recover", "series"},
+    "scoring": {"neighbours", "network", "recover", "realize", "series"},
+    "events": {"scoring", "neighbours", "realize", "series"},
+    "stream": {"scoring", "events", "series"},
+    "plots": {"events"},
+    "baselines": {"network", "recover", "metrics", "series"},
+    "report": {"events", "scoring", "estimator", "series"},
+    "watch": {"stream", "events", "scoring", "estimator", "series"},
+    "export": {"stream", "events", "scoring", "network", "estimator", "series"},
+    "serve": {"stream", "events", "scoring", "network", "estimator", "report", "series"},
+    "fleet": {"events", "scoring", "network", "estimator", "report", "series"},
 }
+MAY_IMPORT["estimator"] = {
+    "stream", "plots", "events", "scoring", "network", "neighbours", "realize", "series",
+}  # fmt: skip
 MAY_IMPORT["bench"] = set(MAY_IMPORT) - {"report", "export", "serve", "fleet", "watch"}
 WITHOUT_TORCH = {
     "artifacts", "errors", "json_text", "metrics", "orphans", "replacing", "series", "simulate",
