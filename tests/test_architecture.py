@@ -74,3 +74,19 @@ def test_imports_point_with_the_data_flow(path: Path) -> None:
             assert parts[1] in allowed, f"{path} imports {name}, which lies downstream of {package}"
         if package in WITHOUT_TORCH:
             assert parts[0] != "torch", f"{path} imports torch: {package} must work without it"
+
+
+# Packages whose root is their interface; the others are still imported by their modules.
+ROOMS = ("neighbours", "network", "scoring", "events", "stream", "plots")
+
+
+@pytest.mark.parametrize(
+    "path", sorted(SOURCE.rglob("*.py")), ids=lambda path: str(path.relative_to(SOURCE))
+)
+def test_a_room_is_entered_by_its_door(path: Path) -> None:
+    package = path.relative_to(SOURCE).parts[0]
+    for name in imported_modules(path):
+        _, room, *inner = [*name.split("."), "", ""]
+        if room in ROOMS and room != package:
+            module = SOURCE / room / f"{inner[0]}.py"
+            assert not module.exists(), f"{path} imports {name}: take it from caps.{room}"

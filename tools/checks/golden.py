@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from unseen import UNSEEN as KINDS
+from unseen import UNSEEN
 
 from caps import CAPS
 from caps.network.config import DetectorConfig
@@ -29,10 +29,10 @@ Case = tuple[str, pd.DataFrame, int, dict[str, Any]]  # name, table, training ro
 
 def simulated() -> Iterator[Case]:
     """Series that the simulator does not make, with incidents, in the shapes that users have."""
-    for place, (name, make) in enumerate(list(KINDS.items())[:6]):
+    for place, (name, make) in enumerate(list(UNSEEN.items())[:6]):
         yield name, _with_incidents({name: make(np.random.default_rng(place), ROWS)}), TRAIN, {}
     rng = np.random.default_rng(99)
-    table = _with_incidents({name: make(rng, ROWS) for name, make in list(KINDS.items())[6:9]})
+    table = _with_incidents({name: make(rng, ROWS) for name, make in list(UNSEEN.items())[6:9]})
     timed = table.assign(time=pd.date_range("2024-03-01", periods=ROWS, freq="10min", tz="UTC"))
     gaps = timed.mask(pd.DataFrame(rng.random(timed.shape) < 0.03, columns=timed.columns))
     gaps["time"] = timed["time"]
@@ -70,7 +70,7 @@ def told(table: pd.DataFrame, train: int, options: dict[str, Any]) -> dict[str, 
     numbers = scores.select_dtypes("number")
     return {
         "scores": {name: numbers[name].tolist() for name in numbers},
-        "events": json.loads(events.to_json(orient="records", double_precision=15)),
+        "events": json.loads(events.to_json(orient="records", double_precision=15, date_format="iso")),
         "reasons": [model.explain(table, k + 1).reason for k in range(min(len(events), 5))],
         "threshold": model.threshold_,
         "notes": model.notes_,
