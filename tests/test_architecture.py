@@ -8,9 +8,10 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src" / "caps"
 
 # Every package and what it may import from CAPS; OPEN is open to all.
-OPEN = {"artifacts", "errors", "json_text", "orphans", "replacing", "training"}
+OPEN = {"artifacts", "errors", "json_text", "lazy", "orphans", "replacing", "training"}
 MAY_IMPORT = {
     "errors": set(),
+    "lazy": set(),
     "json_text": set(),
     "artifacts": set(),
     "orphans": set(),
@@ -22,14 +23,22 @@ MAY_IMPORT = {
     "represent": {"simulate", "series"},
     "realize": {"represent", "simulate", "series"},
     "recover": {"realize", "represent", "series"},
-    "detect": {"recover", "realize", "series"},
-    "baselines": {"detect", "recover", "metrics", "series"},
-    "report": {"detect", "series"},
-    "watch": {"detect", "series"},
-    "export": {"detect", "series"},
-    "serve": {"detect", "report", "series"},
-    "fleet": {"detect", "report", "series"},
+    "neighbours": {"series"},
+    "network": {"recover", "series"},
+    "scoring": {"neighbours", "network", "recover", "realize", "series"},
+    "events": {"scoring", "neighbours", "realize", "series"},
+    "stream": {"scoring", "events", "series"},
+    "plots": {"events"},
+    "baselines": {"network", "recover", "metrics", "series"},
+    "report": {"events", "scoring", "estimator", "series"},
+    "watch": {"stream", "events", "scoring", "estimator", "series"},
+    "export": {"stream", "events", "scoring", "network", "estimator", "series"},
+    "serve": {"stream", "events", "scoring", "network", "estimator", "report", "series"},
+    "fleet": {"events", "scoring", "network", "estimator", "report", "series"},
 }
+MAY_IMPORT["estimator"] = {
+    "stream", "plots", "events", "scoring", "network", "neighbours", "realize", "series",
+}  # fmt: skip
 MAY_IMPORT["bench"] = set(MAY_IMPORT) - {"report", "export", "serve", "fleet", "watch"}
 WITHOUT_TORCH = {
     "artifacts", "errors", "json_text", "metrics", "orphans", "replacing", "series", "simulate",
@@ -65,3 +74,19 @@ def test_imports_point_with_the_data_flow(path: Path) -> None:
             assert parts[1] in allowed, f"{path} imports {name}, which lies downstream of {package}"
         if package in WITHOUT_TORCH:
             assert parts[0] != "torch", f"{path} imports torch: {package} must work without it"
+
+
+# Packages whose root is their interface; the others are still imported by their modules.
+ROOMS = ("neighbours", "network", "scoring", "events", "stream", "plots")
+
+
+@pytest.mark.parametrize(
+    "path", sorted(SOURCE.rglob("*.py")), ids=lambda path: str(path.relative_to(SOURCE))
+)
+def test_a_room_is_entered_by_its_door(path: Path) -> None:
+    package = path.relative_to(SOURCE).parts[0]
+    for name in imported_modules(path):
+        _, room, *inner = [*name.split("."), "", ""]
+        if room in ROOMS and room != package:
+            module = SOURCE / room / f"{inner[0]}.py"
+            assert not module.exists(), f"{path} imports {name}: take it from caps.{room}"

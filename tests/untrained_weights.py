@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from caps.detect import DetectorConfig
+from caps.network.config import DetectorConfig
 from caps.realize import MaskPool, Mode, Pretrained, Prior, preset_named
 from caps.realize.experts import CodeScale, Denoiser
 from caps.realize.router import Router

@@ -4,28 +4,17 @@ CAPS learns from simulation what anomalies do to a temporal context, realises su
 user's own windows, and trains a small detector on the resulting (reference, counterpart) pairs.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from caps.lazy import on_first_use
 
 if TYPE_CHECKING:
-    from caps.detect import CAPS
     from caps.errors import ArtifactError, CapsError, InputError
+    from caps.estimator import CAPS
     from caps.metrics import Evaluation, evaluate
     from caps.series import Series, read
 
 __version__ = "0.1.0"
-
-# Public names and where they live: resolved on first use, so that `import caps` stays instant.
-_HOMES = {
-    "ArtifactError": "caps.errors",
-    "CAPS": "caps.detect",
-    "CapsError": "caps.errors",
-    "Evaluation": "caps.metrics",
-    "InputError": "caps.errors",
-    "Series": "caps.series",
-    "evaluate": "caps.metrics",
-    "read": "caps.series",
-}
 
 __all__ = [
     "CAPS",
@@ -39,11 +28,19 @@ __all__ = [
     "read",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'caps' has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+__getattr__ = on_first_use(
+    __name__,
+    {
+        "ArtifactError": "errors",
+        "CAPS": "estimator",
+        "CapsError": "errors",
+        "Evaluation": "metrics",
+        "InputError": "errors",
+        "Series": "series",
+        "evaluate": "metrics",
+        "read": "series",
+    },
+)
 
 
 def __dir__() -> list[str]:

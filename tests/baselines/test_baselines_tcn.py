@@ -8,8 +8,8 @@ import pytest
 from caps.baselines import METHODS, LabelledMethod, Method
 from caps.baselines.labelled import TcnInjection, TcnSupervised, Treatment
 from caps.baselines.regression import TcnAutoencoder, TcnForecast
-from caps.detect import DetectorConfig
 from caps.errors import InputError
+from caps.network.config import DetectorConfig
 from caps.recover import perturbed_pairs, reference_windows
 from caps.recover.injection import Site
 from caps.recover.perturbations import PERTURBATIONS, outlier

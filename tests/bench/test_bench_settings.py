@@ -20,19 +20,19 @@ from caps.bench.scoring_constants import scoring_constants
 from caps.bench.settings import config_hash
 
 OF_CAPS = (
-    "caps.detect.memory.LENGTHS",
-    "caps.detect.memory.SHARPNESS_OF_PARTS",
-    "caps.detect.memory.SHARPNESS_OF_LENGTHS",
-    "caps.detect.memory.DETECTOR_WEIGHT",
-    "caps.detect.memory.STEPS",
-    "caps.detect.nearest.BANK",
-    "caps.detect.threshold.LEVELS",
-    "caps.detect.threshold.SHRINKAGE",
-    "caps.detect.evidence.SMALLEST",
-    "caps.detect.level.USUAL",
-    "caps.detect.fitting.REFERENCES",
-    "caps.detect.examples.SHARE",
-    "caps.detect.networks.CLIP",
+    "caps.scoring.memory.LENGTHS",
+    "caps.scoring.memory.SHARPNESS_OF_PARTS",
+    "caps.scoring.memory.SHARPNESS_OF_LENGTHS",
+    "caps.scoring.memory.DETECTOR_WEIGHT",
+    "caps.scoring.memory.STEPS",
+    "caps.neighbours.index.BANK",
+    "caps.scoring.calibration.LEVELS",
+    "caps.scoring.calibration.SHRINKAGE",
+    "caps.scoring.evidence.SMALLEST",
+    "caps.scoring.level.USUAL",
+    "caps.scoring.fitting.REFERENCES",
+    "caps.network.examples.SHARE",
+    "caps.network.networks.CLIP",
     "caps.recover.references.STRIDE",
     "caps.recover.contamination.CLEAR",
     "caps.recover.perturbations.LONGEST",
@@ -48,7 +48,7 @@ OF_OTHERS = {
     "tcn-ae": "caps.baselines.regression.STEPS",
     "tcn-injection": "caps.baselines.labelled.PAIRS",
     "tcn-supervised-focal": "caps.baselines.labelled.FOCUS",
-    "tcn-forecast": "caps.detect.networks.CLIP",
+    "tcn-forecast": "caps.network.networks.CLIP",
     "usad": "caps.baselines.peers.LIMIT",
     "caps-paper": "caps.recover.references.LIMIT",
 }
@@ -89,7 +89,7 @@ def test_the_numbers_of_a_baseline_change_its_hash(
 def test_what_cannot_score_leaves_the_hash_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     names = ("lof", "usad", "random", "matrix-profile")
     before = [config_hash(name, make_method) for name in names]
-    change(monkeypatch, "caps.detect.memory.LENGTHS")
+    change(monkeypatch, "caps.scoring.memory.LENGTHS")
     change(monkeypatch, "caps.baselines.regression.STEPS")
     assert [config_hash(name, make_method) for name in names] == before
 
@@ -97,9 +97,9 @@ def test_what_cannot_score_leaves_the_hash_alone(monkeypatch: pytest.MonkeyPatch
 def test_defaults_of_configurations_and_shipped_weights_count(
     hash_of_caps: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    from caps.detect import DetectorConfig
+    from caps.network.config import DetectorConfig
 
-    told = scoring_constants(make_method("caps", 0))["caps.detect.config"]["DetectorConfig"]
+    told = scoring_constants(make_method("caps", 0))["caps.network.config"]["DetectorConfig"]
     assert DetectorConfig().steps in told["__init__"][0]
     (tmp_path / "manifest.json").write_text("{}")
     monkeypatch.setattr("caps.realize.pretrained.SHIPPED", tmp_path)

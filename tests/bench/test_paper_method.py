@@ -8,7 +8,7 @@ import pytest
 from caps.bench import paper_method
 from caps.bench.methods import make_method
 from caps.bench.paper_method import PaperCaps
-from caps.detect import PAPER
+from caps.network.config import PAPER
 from caps.realize import Pretrained
 from untrained_weights import save_untrained_weights
 

@@ -23,8 +23,8 @@ def hurried(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     save_untrained_weights(folder)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("caps.realize.pretrained.SHIPPED", folder)
-        patch.setattr("caps.detect.estimator.DetectorConfig", lambda: FAST)
-        patch.setattr("caps.detect.fitting.REFERENCES", 16)
+        patch.setattr("caps.estimator.DetectorConfig", lambda: FAST)
+        patch.setattr("caps.scoring.fitting.REFERENCES", 16)
         yield
 
 

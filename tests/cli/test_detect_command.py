@@ -40,8 +40,8 @@ def metrics(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def small_detector(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("caps.detect.estimator.DetectorConfig", lambda: FAST)
-    monkeypatch.setattr("caps.detect.fitting.REFERENCES", 32)
+    monkeypatch.setattr("caps.estimator.DetectorConfig", lambda: FAST)
+    monkeypatch.setattr("caps.scoring.fitting.REFERENCES", 32)
     monkeypatch.chdir(tmp_path)
 
 

@@ -9,9 +9,9 @@ import pytest
 
 from caps import CAPS
 from caps.cli.main import main
-from caps.detect import DetectorConfig
 from caps.fleet import Settings, find_series
 from caps.fleet.jobs import Task, work
+from caps.network.config import DetectorConfig
 from untrained_weights import noisy_wave, save_untrained_weights
 
 HURRIED = DetectorConfig(width=8, members=1, steps=2, dilations=(1,), batch=4)
@@ -28,8 +28,8 @@ def weights(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture(autouse=True)
 def small_detector(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("caps.detect.estimator.DetectorConfig", lambda: HURRIED)
-    monkeypatch.setattr("caps.detect.fitting.REFERENCES", 16)
+    monkeypatch.setattr("caps.estimator.DetectorConfig", lambda: HURRIED)
+    monkeypatch.setattr("caps.scoring.fitting.REFERENCES", 16)
     monkeypatch.chdir(tmp_path)
 
 

@@ -31,8 +31,8 @@ def test_the_commands_run_after_the_demo(
 ) -> None:
     save_untrained_weights(tmp_path / "weights")
     monkeypatch.setattr("caps.realize.pretrained.SHIPPED", tmp_path / "weights")
-    monkeypatch.setattr("caps.detect.estimator.DetectorConfig", lambda: FAST)
-    monkeypatch.setattr("caps.detect.fitting.REFERENCES", 16)
+    monkeypatch.setattr("caps.estimator.DetectorConfig", lambda: FAST)
+    monkeypatch.setattr("caps.scoring.fitting.REFERENCES", 16)
     monkeypatch.chdir(tmp_path)
     commands = re.findall(r"^caps (.+)$", README, re.MULTILINE)
     assert len(commands) == 3

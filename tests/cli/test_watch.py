@@ -21,9 +21,10 @@ from mutated_input import check, mutated, rows, watched, written
 
 from caps import CAPS
 from caps.cli.main import main
-from caps.detect import Event, EventRules
-from caps.detect.stream_events import EventChange, EventTracker
 from caps.errors import InputError
+from caps.events.events import Event
+from caps.scoring.spans import EventRules
+from caps.stream.tracker import EventChange, EventTracker
 from caps.watch import Incidents, Lines, Records, Watcher, WatchState, Webhook
 from caps.watch.following import BLOCK, LONGEST
 from caps.watch.remarks import Silence

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from small_detector import SMALL, Pairs, pairs_with_levels
 
-from caps.detect import Detector, train_detector
+from caps.network.learning import train_detector
+from caps.network.networks import Detector
 
 
 @pytest.fixture(scope="session")

@@ -2,10 +2,11 @@
 
 import numpy as np
 
-from caps.detect import Analysis, EventRules
-from caps.detect.fitted import Channel, Fitted, Scores
-from caps.detect.memory import LARGEST, Memory
-from caps.detect.threshold import calibrate
+from caps.events.analysis import Analysis
+from caps.scoring.calibration import calibrate
+from caps.scoring.fitted import Channel, Fitted, Scores
+from caps.scoring.memory import LARGEST, Memory
+from caps.scoring.spans import EventRules
 from caps.series import Scaler, Series, read
 
 TRAIN = 1000

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from caps.detect import DetectorConfig
+from caps.network.config import DetectorConfig
 
 WINDOW = 64
 SMALL = DetectorConfig(

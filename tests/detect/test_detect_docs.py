@@ -6,10 +6,9 @@ from pathlib import Path
 
 from caps import CAPS
 from caps.cli.detect import detect
-from caps.detect import Analysis
-from caps.detect.analysis import CERTAIN, LEAST_KIND_ACCURACY, MOST_VIEWS
-from caps.detect.counterpart import MARGIN
-from caps.detect.memory import ROWS
+from caps.events.analysis import CERTAIN, LEAST_KIND_ACCURACY, MOST_VIEWS, Analysis
+from caps.neighbours.counterpart import MARGIN
+from caps.scoring.memory import ROWS
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "detect.md").read_text(encoding="utf-8")

@@ -18,8 +18,8 @@ from sklearn.utils.validation import check_is_fitted
 
 import caps
 from caps import CAPS, InputError
-from caps.detect import EventRules
 from caps.realize import Pretrained
+from caps.scoring.spans import EventRules
 from untrained_weights import FAST, noisy_wave, save_untrained_weights
 
 ROWS, TRAIN = 1500, 1100
@@ -390,8 +390,8 @@ def test_a_note_names_a_few_of_many_constant_channels(weights: Pretrained) -> No
 def test_many_channels_take_one_network_each(
     weights: Pretrained, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("caps.detect.estimator.MANY_CHANNELS", 1)
-    monkeypatch.setattr("caps.detect.estimator.DetectorConfig", lambda: FAST)
+    monkeypatch.setattr("caps.estimator.MANY_CHANNELS", 1)
+    monkeypatch.setattr("caps.estimator.DetectorConfig", lambda: FAST)
     values = np.column_stack([noisy_wave(400), np.full(400, 3.0)])
     for members, wanted in ((None, 1), (2, 2)):
         fitted = estimator(weights, detector=None, train=None, members=members).fit(values)

@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
 from caps import CAPS
-from caps.detect import DetectorConfig
 from caps.errors import CapsError
+from caps.network.config import DetectorConfig
 from caps.realize import Pretrained
 from untrained_weights import noisy_wave, save_untrained_weights
 

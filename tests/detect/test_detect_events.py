@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from caps.detect import EventRules, calibrate, find_events
-from caps.detect.events import event_spans
 from caps.errors import ArtifactError, InputError
+from caps.events.events import find_events
+from caps.scoring.calibration import calibrate
+from caps.scoring.spans import EventRules, event_spans
 from oracles.scoring import naive_spans
 
 levels = st.sampled_from([0.0, 0.2, 0.5, 0.9, float("nan")])

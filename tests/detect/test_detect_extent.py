@@ -5,10 +5,10 @@ import pandas as pd
 import pytest
 from handmade_analysis import analysed, daily
 
-from caps.detect import EventRules
-from caps.detect.counterpart import Counterpart, counterpart_of
-from caps.detect.extent import deviating, excess
-from caps.detect.tables import event_table, score_table
+from caps.events.extent import deviating, excess
+from caps.events.tables import event_table, score_table
+from caps.neighbours.counterpart import Counterpart, counterpart_of
+from caps.scoring.spans import EventRules
 
 FOUND = slice(1300, 1490)  # rows of high score
 TRUE = slice(1380, 1410)
@@ -107,7 +107,7 @@ def test_one_counterpart_is_looked_up_for_an_event_and_its_explanation(
         looked_up.append(arguments[1:3])
         return counterpart_of(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("caps.detect.analysis.counterpart_of", counted)
+    monkeypatch.setattr("caps.events.analysis.counterpart_of", counted)
     analysis = analysed(with_level(), {"value": FOUND})
     assert analysis.score is not None
     assert looked_up == []  # scores alone cost nothing

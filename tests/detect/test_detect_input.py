@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from caps.detect.input import read_channels, stretches_of
 from caps.errors import InputError
+from caps.scoring.input import read_channels, stretches_of
 from caps.series import read
 
 YEAR = {"time": pd.date_range("2015-01-01", periods=365), "load": np.arange(365.0)}

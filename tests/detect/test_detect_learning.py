@@ -8,9 +8,10 @@ import torch
 from small_detector import SMALL, WINDOW, Pairs, pairs_with_levels
 from torch import Tensor, nn
 
-from caps.detect import PAPER, Detector, DetectorConfig, train_detector
-from caps.detect.learning import DetectorLoss, _steps
 from caps.errors import InputError
+from caps.network.config import PAPER, DetectorConfig
+from caps.network.learning import DetectorLoss, _steps, train_detector
+from caps.network.networks import Detector
 
 QUICK = replace(SMALL, steps=3, members=1)
 

@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 from handmade_analysis import TRAIN, analysed, daily
 
-from caps.detect.events import Event
-from caps.detect.match import Match, nearest_match
-from caps.detect.memory import Memory
-from caps.detect.overlap import training_rows
+from caps.events.events import Event
+from caps.events.match import Match, nearest_match
+from caps.neighbours.overlap import training_rows
+from caps.scoring.memory import Memory
 
 EVENT = slice(1400, 1440)
 
@@ -152,7 +152,7 @@ def test_a_model_without_memory_says_nothing_of_the_past() -> None:
 
 def test_the_plot_draws_the_nearest_stretch_beside_its_event() -> None:
     pytest.importorskip("matplotlib")
-    from caps.detect.drawing import PAST, draw
+    from caps.plots.drawing import PAST, draw
 
     analysis = analysed(flat(), {"value": EVENT}, memory=True)
     nearest = analysis.nearest(1)

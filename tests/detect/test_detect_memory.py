@@ -5,27 +5,11 @@ import json
 import numpy as np
 import pytest
 
-from caps.detect import memory as module
-from caps.detect.memory import (
-    Memory,
-    Part,
-    Usual,
-    joined,
-    put_together,
-    soft_maximum,
-    spread_out,
-)
-from caps.detect.nearest import (
-    FORMS,
-    Bank,
-    Form,
-    bank_of,
-    in_forms,
-    summed_up,
-    summed_up_alone,
-)
-from caps.detect.overlap import TrainingOverlap, training_rows
 from caps.errors import ArtifactError
+from caps.neighbours.index import FORMS, Bank, Form, bank_of, in_forms, summed_up, summed_up_alone
+from caps.neighbours.overlap import TrainingOverlap, training_rows
+from caps.scoring import memory as module
+from caps.scoring.memory import Memory, Part, Usual, joined, put_together, soft_maximum, spread_out
 
 TRAINING = 1500
 EVENT = 600

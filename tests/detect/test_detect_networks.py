@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from caps.detect import PAPER, TRANSFORMER, Detector, DetectorConfig
-from caps.detect.networks import WindowView
 from caps.errors import ArtifactError, InputError
+from caps.network.config import PAPER, TRANSFORMER, DetectorConfig
+from caps.network.networks import Detector, WindowView
 from caps.training import seeded
 
 CONFIGS = {"tcn": DetectorConfig(), "paper": PAPER, "transformer": TRANSFORMER}

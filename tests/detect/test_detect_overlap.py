@@ -5,15 +5,10 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from incident_file import FIRST, INCIDENTS, LAST, WAYS, incident_frame, incidents_found, scored_in
 
 from caps import CAPS
-from caps.detect.overlap import (
-    Span,
-    TrainingOverlap,
-    overlap_at,
-    overlap_by_values,
-)
+from caps.neighbours.overlap import Span, TrainingOverlap, overlap_at, overlap_by_values
+from incident_file import FIRST, INCIDENTS, LAST, WAYS, incident_frame, incidents_found, scored_in
 from untrained_weights import FAST, save_untrained_weights
 
 TRAINING = np.random.default_rng(0).standard_normal((400, 2)).cumsum(axis=0)

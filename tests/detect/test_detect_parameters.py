@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from caps import CAPS
-from caps.detect import DetectorConfig, EventRules
-from caps.detect.parameters import check_parameters
-from caps.detect.threshold import alarm_rate
 from caps.errors import InputError
+from caps.network.config import DetectorConfig
+from caps.scoring.calibration import alarm_rate
+from caps.scoring.parameters import check_parameters
+from caps.scoring.spans import EventRules
 
 WRONG: list[tuple[str, Any]] = [
     ("aggregate", ["max"]),

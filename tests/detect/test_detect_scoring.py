@@ -9,8 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_detector import SMALL, WINDOW, wave
 
-from caps.detect import Detector, score_chunks, score_logits, score_series, train_detector
 from caps.errors import InputError
+from caps.network.learning import train_detector
+from caps.network.logits import score_chunks, score_logits, score_series
+from caps.network.networks import Detector
 from caps.series import Scaler
 from oracles.scoring import naive_logits
 

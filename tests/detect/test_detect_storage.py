@@ -12,7 +12,7 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from caps import CAPS, ArtifactError
-from caps.detect.description import digest
+from caps.scoring.description import digest
 from untrained_weights import FAST, noisy_wave, save_untrained_weights
 
 ROWS = 700

@@ -9,10 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit
 
-from caps.detect import Calibration, EventRules, alarm_rate, calibrate, held_out_blocks
-from caps.detect.events import event_spans
-from caps.detect.evidence import bounded
 from caps.errors import ArtifactError, InputError
+from caps.network.examples import held_out_blocks
+from caps.scoring.calibration import Calibration, alarm_rate, calibrate
+from caps.scoring.evidence import bounded
+from caps.scoring.spans import EventRules, event_spans
 
 MINUTE = np.timedelta64(1, "m")
 RULES = EventRules(merge_gap=8)

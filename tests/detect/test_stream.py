@@ -10,11 +10,13 @@ import torch
 
 from caps import CAPS, InputError
 from caps.artifacts import sealed
-from caps.detect import Detector, DetectorConfig, EventRules
-from caps.detect.few_windows import few_logits
-from caps.detect.stream import Stream
-from caps.detect.stream_storage import SavedStreams
 from caps.errors import ArtifactError
+from caps.network.config import DetectorConfig
+from caps.network.few_windows import few_logits
+from caps.network.networks import Detector
+from caps.scoring.spans import EventRules
+from caps.stream.storage import SavedStreams
+from caps.stream.stream import Stream
 from caps.training import seeded
 from untrained_weights import FAST, noisy_wave, save_untrained_weights
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from caps.detect.stream_arrivals import LEAP, Arrivals
+from caps.stream.arrivals import LEAP, Arrivals
 
 STEP = 60 * 10**9
 START = 1_700_000_000 * 10**9

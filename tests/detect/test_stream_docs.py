@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from caps.cli.watch import watch
-from caps.detect.stream_arrivals import FARTHEST, LEAP, RETURN, Counts
-from caps.detect.stream_drift import LIMIT, SPACING
+from caps.stream.arrivals import FARTHEST, LEAP, RETURN, Counts
+from caps.stream.drift import LIMIT, SPACING
 from caps.watch.incidents import LONGEST
 from caps.watch.remarks import SILENT
 from caps.watch.webhook import MOST, TIMEOUT
@@ -21,9 +21,9 @@ def test_the_example_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     weights = save_untrained_weights(tmp_path / "weights")
-    monkeypatch.setattr("caps.detect.kinds.load_weights", lambda source: weights)
-    monkeypatch.setattr("caps.detect.estimator.DetectorConfig", lambda: FAST)
-    monkeypatch.setattr("caps.detect.fitting.REFERENCES", 32)
+    monkeypatch.setattr("caps.events.kinds.load_weights", lambda source: weights)
+    monkeypatch.setattr("caps.estimator.DetectorConfig", lambda: FAST)
+    monkeypatch.setattr("caps.scoring.fitting.REFERENCES", 32)
     monkeypatch.chdir(tmp_path)
     code = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
     assert len(code) == 1

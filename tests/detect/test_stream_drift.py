@@ -5,8 +5,8 @@ import pytest
 from scipy.signal import lfilter
 from scipy.special import expit
 
-from caps.detect import Calibration, calibrate
-from caps.detect.stream_drift import LIMIT, SPACING, DriftWatch
+from caps.scoring.calibration import Calibration, calibrate
+from caps.stream.drift import LIMIT, SPACING, DriftWatch
 
 
 def scores(rng: np.random.Generator, rows: int, shift: float = 0.0) -> np.ndarray:

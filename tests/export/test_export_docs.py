@@ -21,9 +21,9 @@ def test_the_example_runs(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr("caps.detect.kinds.load_weights", lambda source: weights)
-    monkeypatch.setattr("caps.detect.estimator.DetectorConfig", lambda: FAST)
-    monkeypatch.setattr("caps.detect.fitting.REFERENCES", 32)
+    monkeypatch.setattr("caps.events.kinds.load_weights", lambda source: weights)
+    monkeypatch.setattr("caps.estimator.DetectorConfig", lambda: FAST)
+    monkeypatch.setattr("caps.scoring.fitting.REFERENCES", 32)
     monkeypatch.chdir(tmp_path)
     (code,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
     names: dict[str, object] = {}

@@ -12,9 +12,10 @@ import torch
 from exported_model import Pair, table
 
 from caps import InputError
-from caps.detect import TRANSFORMER, Detector
 from caps.export import OnnxModel
 from caps.export.graph import graph_of
+from caps.network.config import TRANSFORMER
+from caps.network.networks import Detector
 
 CLOSE = 1e-5
 

@@ -16,8 +16,8 @@ from caps.fleet import Settings
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch, settings: Settings, tmp_path: Path) -> None:
     monkeypatch.setattr("caps.fleet.fleet.open_engine", lambda *_, **__: InlineEngine())
-    monkeypatch.setattr("caps.detect.estimator.DetectorConfig", lambda: settings.detector)
-    monkeypatch.setattr("caps.detect.fitting.REFERENCES", settings.references)
+    monkeypatch.setattr("caps.estimator.DetectorConfig", lambda: settings.detector)
+    monkeypatch.setattr("caps.scoring.fitting.REFERENCES", settings.references)
     monkeypatch.chdir(tmp_path)
 
 

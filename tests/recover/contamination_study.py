@@ -11,8 +11,10 @@ from pathlib import Path
 
 import numpy as np
 
-from caps.detect import DetectorConfig, score_series, train_detector
 from caps.metrics import acf_window, auc_pr, vus
+from caps.network.config import DetectorConfig
+from caps.network.learning import train_detector
+from caps.network.logits import score_series
 from caps.realize import Pretrained
 from caps.recover import (
     CONSTRUCTIONS,

@@ -21,10 +21,10 @@ import pandas as pd
 from sections import machine, markdown, rewrite
 
 from caps import CAPS
-from caps.detect.config import DetectorConfig
-from caps.detect.fitted import Fitted
-from caps.detect.kinds import load_weights
+from caps.events.kinds import load_weights
 from caps.export import OnnxModel, write_onnx
+from caps.network.config import DetectorConfig
+from caps.scoring.fitted import Fitted
 from caps.series import Series
 
 MOST_ROWS = 4000  # of a series

@@ -8,8 +8,8 @@ import argparse
 import numpy as np
 from kinds import LEARNED, LENGTH, Event, placed_events
 
-from caps.detect.counterpart import counterpart_of
-from caps.detect.extent import deviating, excess
+from caps.events.extent import deviating, excess
+from caps.neighbours.counterpart import counterpart_of
 from caps.series import Scaler
 
 SEED = 20_261_117  # not that of the tables in docs/detect.md

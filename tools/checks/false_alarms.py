@@ -13,7 +13,7 @@ from sections import markdown, rewrite
 from unseen import UNSEEN
 
 from caps import CAPS
-from caps.detect.kinds import load_weights
+from caps.events.kinds import load_weights
 
 BUDGETS = ("1/300", "1/1000", "1/3000")
 FACTOR = 3.0

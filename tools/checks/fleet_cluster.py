@@ -24,8 +24,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from caps.detect import DetectorConfig
 from caps.fleet import FleetResult, Settings, find_series, fit_fleet
+from caps.network.config import DetectorConfig
 
 RAY = Path(sys.executable).with_name("ray")
 TICKS = os.sysconf("SC_CLK_TCK")

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from caps import CAPS
-from caps.detect.kinds import load_weights
+from caps.events.kinds import load_weights
 from caps.recover import recover_pairs, reference_windows
 
 BATCHES = (16, 32, 64, 128, 256)
@@ -36,7 +36,7 @@ def generation_of_a_fit(rows: int, weights: Any) -> dict[str, Any]:
         return pairs
 
     started = time.process_time()
-    with patch("caps.detect.fitting.recover_pairs", timed):
+    with patch("caps.scoring.fitting.recover_pairs", timed):
         model = CAPS(pretrained=weights).fit(wave(rows))
     whole = time.process_time() - started
     return {

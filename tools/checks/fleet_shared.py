@@ -20,7 +20,8 @@ import numpy as np
 import torch
 
 from caps import CAPS, Series, evaluate, read
-from caps.detect import Detector, DetectorConfig
+from caps.network.config import DetectorConfig
+from caps.network.networks import Detector
 from caps.series import Scaler
 from caps.simulate.telemetry import STEPS_PER_DAY, Telemetry, month_of_telemetry
 
@@ -51,8 +52,8 @@ def shared_detector(series: list[Series], months: list[Telemetry], times: int) -
 def with_detector(detector: Detector, series: Series, month: Telemetry) -> CAPS:
     """A fit whose detector is given: scale, levels and calibration are the series' own."""
     with (
-        patch("caps.detect.fitting.recover_pairs", lambda *_, **__: None),
-        patch("caps.detect.fitting.train_detector", lambda *_, **__: detector),
+        patch("caps.scoring.fitting.recover_pairs", lambda *_, **__: None),
+        patch("caps.scoring.fitting.train_detector", lambda *_, **__: detector),
     ):
         return CAPS(train=month.train_end, alarms=BUDGET).fit(series)
 

@@ -253,9 +253,9 @@ def prepare(home: Path) -> dict[str, str]:
     """What the commands read: data, models, weights; small, and made once."""
     from small_series import write_series
 
-    import caps.detect.estimator
-    import caps.detect.fitting
+    import caps.estimator
     import caps.realize.pretrain
+    import caps.scoring.fitting
     from caps import CAPS
     from caps.cli import demo, detect, events, export, fit, fleet, inspect, score, simulate, watch
     from caps.cli.main import main
@@ -263,8 +263,8 @@ def prepare(home: Path) -> dict[str, str]:
 
     del demo, detect, events, export, fit, fleet, inspect, score, simulate, watch  # warm now
     quick = replace(FAST, steps=20)
-    caps.detect.estimator.DetectorConfig = lambda: quick  # type: ignore[assignment, misc]
-    caps.detect.fitting.REFERENCES = 24
+    caps.estimator.DetectorConfig = lambda: quick  # type: ignore[assignment, misc]
+    caps.scoring.fitting.REFERENCES = 24
     save_untrained_weights(home / "weights")
     values = noisy_wave(ROWS)
     values[350:360] += 9

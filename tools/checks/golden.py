@@ -19,7 +19,7 @@ import pandas as pd
 from unseen import UNSEEN
 
 from caps import CAPS
-from caps.detect import DetectorConfig
+from caps.network.config import DetectorConfig
 
 ROWS, TRAIN = 2000, 1200
 SMALL = DetectorConfig(width=16, members=1, steps=40, dilations=(1, 4, 16))

@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 from sections import Rows, markdown, rewrite
 
-from caps.detect.analysis import CERTAIN
-from caps.detect.counterpart import normal_counterpart
-from caps.detect.kinds import event_kind, load_weights
+from caps.events.analysis import CERTAIN
+from caps.events.kinds import event_kind, load_weights
+from caps.neighbours.counterpart import normal_counterpart
 from caps.realize import Pretrained
 from caps.series import Scaler
 from caps.simulate import FAMILIES, simulate_pairs

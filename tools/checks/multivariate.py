@@ -19,7 +19,7 @@ from published_figures import published_methods
 from sections import Rows, markdown, rewrite
 
 from caps import CAPS
-from caps.detect.kinds import load_weights
+from caps.events.kinds import load_weights
 from caps.metrics import acf_window, evaluate
 
 SHOWN = 3  # contributions

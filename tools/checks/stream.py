@@ -17,8 +17,8 @@ from sections import machine, markdown, rewrite
 from unseen import UNSEEN
 
 from caps import CAPS
-from caps.detect.stream import GROUP, Stream
-from caps.detect.stream_drift import DriftWatch
+from caps.stream.drift import DriftWatch
+from caps.stream.stream import GROUP, Stream
 
 TRAIN, ROWS = 4_000, 20_000
 GRID = 22_000  # of which gaps leave out some 1,600

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from sections import Rows, machine, markdown, rewrite
 
-from caps.detect.kinds import load_weights
+from caps.events.kinds import load_weights
 from caps.simulate import simulate_pairs
 
 PAIRS = 384  # references of a fit

@@ -9,8 +9,8 @@ from torch import Tensor, nn
 
 from caps.baselines.protocol import FloatArray
 from caps.baselines.tcn import TcnReference, checked_labels
-from caps.detect import Detector, DetectorConfig, score_logits, train_detector
 from caps.errors import InputError
+from caps.network import Detector, DetectorConfig, score_logits, train_detector
 from caps.recover import References, perturbed_pairs
 from caps.training import Batches, Schedule, seeded, train
 

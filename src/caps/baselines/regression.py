@@ -13,8 +13,7 @@ from torch import Tensor, nn
 
 from caps.baselines.protocol import FloatArray
 from caps.baselines.tcn import TcnReference
-from caps.detect import DetectorConfig, TcnDetector
-from caps.detect.networks import CLIP, SPREAD_FLOOR, DilatedBlock
+from caps.network import CLIP, SPREAD_FLOOR, DetectorConfig, DilatedBlock, TcnDetector
 from caps.recover import References
 from caps.series import reassemble, sliding_windows
 from caps.training import Batches, Schedule, seeded, train

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caps.baselines.protocol import FloatArray, bridged, checked, not_fitted
-from caps.detect import DetectorConfig
 from caps.errors import InputError
+from caps.network import DetectorConfig
 from caps.recover import References, reference_windows
 from caps.series import Scaler
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from caps.bench.facts import public_facts
 from caps.bench.settings import weights_hash
-from caps.detect.memory import LARGEST, Memory
+from caps.scoring import LARGEST, Memory
 from caps.series import Scaler
 
 FloatArray = NDArray[np.float64]
@@ -25,7 +25,7 @@ class CapsMethod:
     """The estimator as users get it, with parameters of its own where a control needs them."""
 
     def __init__(self, seed: int, **parameters: Any) -> None:
-        from caps.detect import CAPS
+        from caps.estimator import CAPS
 
         self.model = CAPS(seed=seed, **parameters)
         self._weights: str | None = parameters.get("pretrained")

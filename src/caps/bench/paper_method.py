@@ -8,8 +8,7 @@ from caps.baselines.protocol import FloatArray
 from caps.baselines.tcn import TcnReference
 from caps.bench.facts import public_facts
 from caps.bench.settings import weights_hash
-from caps.detect import PAPER, Detector, DetectorConfig, score_logits, train_detector
-from caps.detect.logistic import expit
+from caps.network import PAPER, Detector, DetectorConfig, expit, score_logits, train_detector
 from caps.realize import Pretrained
 from caps.recover import References, recover_pairs
 

@@ -20,9 +20,9 @@ from caps.cli.results import (
     report_of,
     write_table,
 )
-from caps.detect.evidence import carrying
 from caps.metrics import Evaluation, Floors, evaluate, floors
 from caps.replacing import check_folder
+from caps.scoring import carrying
 from caps.series import Series, read
 from caps.simulate.telemetry import STEPS_PER_DAY, Incident, Telemetry, month_of_telemetry
 
@@ -124,7 +124,7 @@ def _detect(
     path: Path, telemetry: Telemetry, seed: int, alarms: str, pretrained: Path | None
 ) -> Outcome:
     """CAPS knows the file alone, without its labels; the incidents are kept for the comparison."""
-    from caps.detect import CAPS
+    from caps.estimator import CAPS
 
     started = clock.monotonic()
     series = read(path, exclude="label")
@@ -151,7 +151,7 @@ def _detect(
 
 def _write_results(outcome: Outcome, out: Path) -> list[str]:
     from caps.cli.overview import draw_overview
-    from caps.detect.tables import event_table
+    from caps.events import event_table
     from caps.report import write_report
 
     run, names = outcome.run, [SCORES, EVENTS, REPORT]

@@ -84,7 +84,7 @@ def detect(
     if folder.resolve() in file.resolve().parents:
         raise InputError(f"{file} lies in {folder}, which is replaced", "name another --out")
     quiet_threads()
-    from caps.detect import CAPS
+    from caps.estimator import CAPS
     from caps.series import read
 
     started = clock.monotonic()
@@ -121,7 +121,7 @@ def detect(
 
 def write_outputs(run: Run, folder: Path, format: TableFormat) -> list[Path]:
     """Write report, scores, events and model as one folder; return what was written."""
-    from caps.detect.tables import event_table
+    from caps.events import event_table
     from caps.report import write_report
 
     scores, events = f"scores.{format}", f"events.{format}"

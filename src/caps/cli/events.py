@@ -42,8 +42,8 @@ def events(
     if out is not None:
         check_table(out, file)
     quiet_threads()
-    from caps.detect import CAPS
-    from caps.detect.tables import event_table
+    from caps.estimator import CAPS
+    from caps.events import event_table
 
     fitted = CAPS.load(model, pretrained=pretrained)
     if alarms is not None:

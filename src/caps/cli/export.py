@@ -27,7 +27,7 @@ def export(
         Print JSON instead of text.
     """
     quiet_threads()
-    from caps.detect import CAPS
+    from caps.estimator import CAPS
     from caps.export import write_onnx
 
     fitted = CAPS.load(model)

@@ -59,8 +59,8 @@ def fit(
         Print JSON instead of text.
     """
     quiet_threads()
-    from caps.detect import CAPS
-    from caps.detect.storage import KIND
+    from caps.estimator import CAPS
+    from caps.scoring import KIND
     from caps.series import read
 
     check_folder(out, kind=KIND)

@@ -15,9 +15,10 @@ from caps.errors import InputError
 from caps.replacing import check_file
 
 if TYPE_CHECKING:
-    from caps.detect import CAPS, Analysis, Explanation
-    from caps.detect.fitting import FitProgress
+    from caps.estimator import CAPS
+    from caps.events import Analysis, Explanation
     from caps.report import Report
+    from caps.scoring import FitProgress
     from caps.series import Series
 
 TableFormat = Literal["csv", "parquet"]
@@ -163,7 +164,7 @@ def write_table(frame: Any, path: Path) -> None:
 
 def write_scores(analysis: "Analysis", path: Path) -> None:
     """Write the scores of all rows with their times, or with their numbers if there are none."""
-    from caps.detect.tables import score_table
+    from caps.events import score_table
 
     frame = score_table(analysis)
     if analysis.series.time is None:
@@ -215,8 +216,8 @@ def print_events(explained: "list[Explanation]", series: "Series") -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from caps.detect.evidence import carrying
     from caps.report.sentences import rarity
+    from caps.scoring import carrying
 
     console = Console(highlight=False)
     if not explained:

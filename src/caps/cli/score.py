@@ -37,7 +37,7 @@ def score(
     """
     check_table(out, file)
     quiet_threads()
-    from caps.detect import CAPS
+    from caps.estimator import CAPS
 
     fitted = CAPS.load(model)
     if alarms is not None:

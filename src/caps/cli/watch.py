@@ -14,7 +14,7 @@ from caps.errors import CapsError, InputError
 if TYPE_CHECKING:
     import numpy as np
 
-    from caps.detect import CAPS
+    from caps.estimator import CAPS
     from caps.watch.watcher import ModelOf
 
 
@@ -146,7 +146,7 @@ def _check(summary: dict[str, Any], *, kept: bool) -> None:
 
 def _models(folder: Path, *, several: bool, alarms: str | None) -> "tuple[CAPS, ModelOf]":
     """Any of the models, and the one for a series id."""
-    from caps.detect import CAPS
+    from caps.estimator import CAPS
 
     loaded: dict[str, CAPS | None] = {}
 

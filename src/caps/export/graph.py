@@ -15,10 +15,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from caps.detect.config import DetectorConfig
-from caps.detect.networks import Detector
 from caps.errors import CapsError, InputError
 from caps.export.file import CHANNEL, DESCRIPTION, LOGITS, WINDOWS
+from caps.network import Detector, DetectorConfig
 
 OPSET = 18
 EXAMPLES = 2  # windows to trace with: one would be taken for a constant

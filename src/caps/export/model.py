@@ -9,20 +9,15 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from caps.detect.analysis import Analysis
-from caps.detect.config import DetectorConfig
-from caps.detect.description import build
-from caps.detect.events import Event
-from caps.detect.fitted import Fitted
-from caps.detect.input import on_regular_grid, read_channels
-from caps.detect.threshold import alarm_rate
-from caps.detect.windowed import row_logits
 from caps.errors import ArtifactError, CapsError, InputError
+from caps.events import Analysis, Event
 from caps.export.file import CHANNEL, DESCRIPTION, LOGITS, WINDOWS, read_description, read_sealed
+from caps.network import DetectorConfig, row_logits
+from caps.scoring import Fitted, alarm_rate, build, on_regular_grid, read_channels
 from caps.series import Series, bridge
 
 if TYPE_CHECKING:
-    from caps.detect.stream import Stream
+    from caps.stream import Stream
 
 FloatArray = NDArray[np.float64]
 
@@ -130,13 +125,12 @@ class OnnxModel:
 
         A `state`, to write and to continue from, needs safetensors.
         """
-        from caps.detect.stream import Stream
-        from caps.detect.stream_drift import DriftWatch
+        from caps.stream import DriftWatch, Stream
 
         drift = DriftWatch(self.fitted.calibration, self.bets)
         stream = Stream(self.fitted, self.threshold, lateness=lateness, drift=drift)
         if state is not None:
-            from caps.detect.stream_storage import SavedStreams
+            from caps.stream import SavedStreams
 
             SavedStreams(Path(state)).restore("", stream)
         return stream

@@ -7,17 +7,16 @@ from pathlib import Path
 import numpy as np
 
 from caps.artifacts import replacing
-from caps.detect.description import describe
-from caps.detect.estimator import CAPS
-from caps.detect.fitted import Fitted
-from caps.detect.networks import Detector
-from caps.detect.stream_drift import DriftWatch
 from caps.errors import CapsError, InputError
+from caps.estimator import CAPS
 from caps.export.file import described, sealed
 from caps.export.graph import graph_of
 from caps.export.model import OnnxModel
+from caps.network import Detector
 from caps.replacing import check_file
+from caps.scoring import Fitted, describe
 from caps.series import Series
+from caps.stream import DriftWatch
 
 CHECKED_ROWS = 1024  # of the training part
 LARGEST_DIFFERENCE = 1e-3  # of scores: rounding stays a hundred times below

@@ -18,7 +18,8 @@ from caps.json_text import parse_json
 from caps.series import Series, read
 
 if TYPE_CHECKING:
-    from caps.detect import CAPS, DetectorConfig
+    from caps.estimator import CAPS
+    from caps.network import DetectorConfig
 
 JOURNAL = "fleet.json"  # in the folder of a fleet from the start
 MODELS, SCORES, EVENTS, DONE = "models", "scores", "events", "done"
@@ -124,7 +125,7 @@ def work(task: Task) -> Outcome:
 
 
 def _fitted(task: Task) -> dict[str, Any]:
-    from caps.detect import CAPS
+    from caps.estimator import CAPS
 
     entry, settings = task.entry, task.settings
     series = _series(task, entry.columns, settings.time)
@@ -155,7 +156,7 @@ def _fitted(task: Task) -> dict[str, Any]:
 
 
 def _scored(task: Task) -> dict[str, Any]:
-    from caps.detect import CAPS
+    from caps.estimator import CAPS
 
     entry, settings = task.entry, task.settings
     assert task.models is not None
@@ -174,7 +175,7 @@ def _scored(task: Task) -> dict[str, Any]:
 
 def _write(task: Task, model: "CAPS", series: Series, told: dict[str, Any]) -> dict[str, Any]:
     """Write model, scores and events, then the marker; return the facts of the series."""
-    from caps.detect.tables import event_table, score_table
+    from caps.events import event_table, score_table
 
     entry, analysis = task.entry, model.analyze(series)
     scores = score_columns(entry.id, series, score_table(analysis))
@@ -212,7 +213,7 @@ def _series(task: Task, columns: tuple[str, ...] | None, time: Any) -> Series:
 @cache
 def _weights(folder: str | None) -> Any:
     """The pretrained modules, loaded once in a process."""
-    from caps.detect.kinds import load_weights
+    from caps.events import load_weights
 
     return load_weights(folder)
 

@@ -12,7 +12,8 @@ from caps.report.content import Budget, Channel, EventCard, Panel, Report
 from caps.series import Series
 
 if TYPE_CHECKING:
-    from caps.detect import CAPS, Analysis, Explanation
+    from caps.estimator import CAPS
+    from caps.events import Analysis, Explanation
 
 BUDGETS = ("1/100", "1/1000", "1/10000", "1/100000")  # rows, for series without times
 TIME_BUDGETS = ("1/hour", "1/day", "1/week", "1/month")

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from caps.detect.evidence import carrying
 from caps.report.content import EventCard, Report
 from caps.report.timeline import Timeline
+from caps.scoring import carrying
 
 KINDS = {
     "point": "sudden values that stand out alone",

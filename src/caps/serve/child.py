@@ -41,7 +41,8 @@ def fit_and_save(job: dict[str, Any], out: Path) -> None:
     """Fit, and write model and facts to `out`, which appears as a whole."""
     import torch
 
-    from caps.detect import CAPS, DetectorConfig
+    from caps.estimator import CAPS
+    from caps.network import DetectorConfig
     from caps.series import read
 
     torch.set_num_threads(1)

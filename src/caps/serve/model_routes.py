@@ -6,8 +6,8 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query, Response
 from pydantic import ValidationError
 
-from caps.detect import alarm_rate
 from caps.errors import ArtifactError, InputError
+from caps.scoring import alarm_rate
 from caps.series import Series, read
 from caps.serve.files import NAME
 from caps.serve.found import Found, events_of

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from caps.detect import CAPS
+from caps.estimator import CAPS
 from caps.serve.cache import Cache
 from caps.serve.claim import Claim
 from caps.serve.files import DATA, ModelFolder, Record, SeriesFolder

@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 from fastapi import APIRouter
 
-from caps.detect import CAPS
 from caps.errors import InputError
+from caps.estimator import CAPS
 from caps.serve.cache import Cache
 from caps.serve.lines import listed
 from caps.serve.schemas import EventChange, Name, StreamRows, StreamUpdate, problems

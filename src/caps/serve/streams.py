@@ -12,12 +12,11 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from caps.detect import CAPS
-from caps.detect.stream import Stream, Update
-from caps.detect.stream_storage import SavedStreams, save_streams
 from caps.errors import ArtifactError
+from caps.estimator import CAPS
 from caps.serve.files import NAME, STREAMS, put_away
 from caps.serve.refusals import missing, taken
+from caps.stream import SavedStreams, Stream, Update, save_streams
 
 MOST_STREAMS = 1000  # of one model
 ID = ""  # there is one stream in a state

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from caps.detect.stream_events import EventChange
+from caps.stream import EventChange
 
 LONGEST = 256  # rows of quiet that end any incident, unless the user wants more
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from caps.detect.stream_time import moment
 from caps.errors import InputError
 from caps.series.columns import MISSING_WORDS
 from caps.series.layout import is_time_name
+from caps.stream import moment
 from caps.watch.following import LONGEST
 
 DELIMITERS = ",;\t|"

@@ -12,10 +12,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from caps.detect.stream import Stream
-from caps.detect.stream_storage import SavedStreams, save_streams
 from caps.errors import ArtifactError, InputError
 from caps.replacing import check_file, check_room
+from caps.stream import SavedStreams, Stream, save_streams
 
 SLOTS = ("even", "odd")
 JOURNAL = "told"

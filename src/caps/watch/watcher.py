@@ -10,11 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from caps.detect.stream import Stream, Update
-from caps.detect.stream_arrivals import Counts
-from caps.detect.stream_events import EventChange
 from caps.errors import ArtifactError, InputError
 from caps.series.quality import duration
+from caps.stream import Counts, EventChange, Stream, Update
 from caps.watch.following import Lines
 from caps.watch.incidents import Incident, Incidents, shown
 from caps.watch.records import Record, Records
@@ -23,7 +21,7 @@ from caps.watch.state import WatchState
 from caps.watch.webhook import Webhook
 
 if TYPE_CHECKING:
-    from caps.detect import CAPS
+    from caps.estimator import CAPS
 
 Line = dict[str, Any]
 FloatArray = NDArray[np.float64]

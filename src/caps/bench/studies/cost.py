@@ -12,8 +12,7 @@ import torch
 from caps.bench.rendering import Entry, Table, figure
 from caps.bench.studies.drawing import draw_stacks
 from caps.bench.studies.study import Report, StudyRun
-from caps.detect import DetectorConfig, score_logits, train_detector
-from caps.detect.scoring import window_logits
+from caps.network import DetectorConfig, score_logits, train_detector, window_logits
 from caps.recover import recover_pairs, reference_windows
 from caps.simulate import WINDOW
 

@@ -11,7 +11,7 @@ from caps.bench.datasets import LabelledSeries, SeriesFile, load_series
 from caps.bench.rendering import Entry, Table, figure
 from caps.bench.studies.drawing import draw_stacks
 from caps.bench.studies.study import Report, StudyRun
-from caps.detect import Detector, DetectorConfig, held_out_blocks, train_detector
+from caps.network import Detector, DetectorConfig, held_out_blocks, train_detector
 from caps.realize import Pretrained
 from caps.realize.direct import draw_source_residuals
 from caps.recover import RULES, known_windows, recover_pairs, reference_windows

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from caps.bench.caps_methods import Span
 from caps.bench.settings import weights_hash
 from caps.bench.studies.variants import Setting
-from caps.detect import Detector, DetectorConfig, score_logits, train_detector
 from caps.errors import InputError
+from caps.network import Detector, DetectorConfig, score_logits, train_detector
 from caps.realize import Pretrained
 from caps.recover import (
     References,

@@ -17,9 +17,9 @@ from caps.bench.runner import RunProgress
 from caps.bench.scoring_constants import constants_behind
 from caps.bench.settings import weights_hash
 from caps.bench.studies.variants import Setting, make_variant
-from caps.detect import DetectorConfig
 from caps.errors import InputError
 from caps.json_text import parse_json
+from caps.network import DetectorConfig
 from caps.realize import Preset, Pretrained
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from caps.bench.caps_methods import SMALL, CapsDiagnosis, CapsMethod
-from caps.detect import TRANSFORMER, DetectorConfig
 from caps.errors import InputError
+from caps.network import TRANSFORMER, DetectorConfig
 
 if TYPE_CHECKING:
     from caps.baselines import Method

@@ -1,0 +1,45 @@
+"""From scores to events: their extent, their explanation and their kind."""
+
+from typing import TYPE_CHECKING
+
+from caps.lazy import on_first_use
+
+if TYPE_CHECKING:
+    from caps.events.analysis import LEAST_KIND_ACCURACY, Analysis, ChannelView, Explanation, KindOf
+    from caps.events.events import Event, find_events
+    from caps.events.kinds import event_kind, load_weights
+    from caps.events.match import Nearest
+    from caps.events.tables import event_table, score_table
+
+__all__ = [
+    "LEAST_KIND_ACCURACY",
+    "Analysis",
+    "ChannelView",
+    "Event",
+    "Explanation",
+    "KindOf",
+    "Nearest",
+    "event_kind",
+    "event_table",
+    "find_events",
+    "load_weights",
+    "score_table",
+]
+
+__getattr__ = on_first_use(
+    __name__,
+    {
+        "Analysis": "analysis",
+        "ChannelView": "analysis",
+        "Event": "events",
+        "Explanation": "analysis",
+        "KindOf": "analysis",
+        "LEAST_KIND_ACCURACY": "analysis",
+        "Nearest": "match",
+        "event_kind": "kinds",
+        "event_table": "tables",
+        "find_events": "events",
+        "load_weights": "kinds",
+        "score_table": "tables",
+    },
+)

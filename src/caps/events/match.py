@@ -1,0 +1,162 @@
+"""The stretch of the training part that comes nearest to an event."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from caps.events.events import Event
+from caps.neighbours import (
+    LEAST_OBSERVED,
+    LEAST_SPREAD,
+    Bank,
+    Form,
+    Rows,
+    Singles,
+    TrainingOverlap,
+    summed_up_alone,
+)
+from caps.scoring import FLOOR, MEASURES, NEAR, NEW, Memory, Part, Usual
+
+FloatArray = NDArray[np.float64]
+
+FAR = 1.5  # times the usual distance: less is not unlike
+
+
+class Match(NamedTuple):
+    """A stretch around the peak of an event, and the one of training most like it, both scaled."""
+
+    start: int  # row of the training part where the one of training begins
+    place: int  # row of the series where the stretch that it is compared with begins
+    distance: float  # root mean square, in spreads of training
+    times: float  # what the loudest measure of the memory says, over what is usual for it
+    loudness: float  # in spreads of what the memory says of normal rows
+    values: FloatArray  # (length,) of training as they would lie here
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Nearest:
+    """The stretch of training most like the one around the peak of an event.
+
+    `values` are in the units of the data and beside `rows` of the input; their level is moved and
+    their size changed as far as the comparison left them out.
+    """
+
+    channel: str
+    start: int  # row of the training part
+    end: int  # exclusive
+    start_time: np.datetime64 | None  # where training has regular times
+    end_time: np.datetime64 | None  # of the last row
+    distance: float  # root mean square, in spreads of training
+    times: float  # what the loudest measure of the memory says, over what is usual for it
+    rows: NDArray[np.intp]
+    values: FloatArray  # not-a-number where training was not observed
+
+    def sentence(self, timezone: str | None = None) -> str:
+        """How like the past this is, and where the nearest of it is."""
+        where = f"row {self.start:,} of training"
+        if self.start_time is not None:
+            where = _clock(self.start_time, timezone)
+        stretch = f"of {self.end - self.start:,} rows, from {where} on,"
+        if self.times < FAR:
+            return (
+                f"Training knows the like: the nearest stretch {stretch} is about as far as usual."
+            )
+        return (
+            f"No stretch of training looks like this: the nearest one {stretch} is "
+            f"{self.times:.1f} times as far from it as usual."
+        )
+
+
+def nearest_match(
+    memory: Memory,
+    values: FloatArray,
+    event: Event,
+    usual: Mapping[Part, Usual],
+    overlap: TrainingOverlap = NEW,
+    *,
+    causal: bool = False,
+) -> Match | None:
+    """What the loudest part of the memory compares the scaled values around the peak with.
+
+    `usual` is what the scores were held to. An event that lies in the training part is no match of
+    its own, nor are the rows around it. None where no stretch around the peak can be compared.
+    """
+    matches = _matches(memory, values, event, usual, overlap, causal)
+    return max(matches, key=lambda match: match.loudness, default=None)
+
+
+def _matches(
+    memory: Memory,
+    values: FloatArray,
+    event: Event,
+    usual: Mapping[Part, Usual],
+    overlap: TrainingOverlap,
+    causal: bool,
+) -> Iterator[Match]:
+    """The nearest of every length and form to the stretch with the peak in its middle."""
+    for length, bank in memory.banks.items():
+        place = min(max(0, event.peak - length // 2), len(values) - length)
+        window = values[max(0, place) : place + length]
+        if place < 0 or (causal and length > NEAR) or np.isfinite(window).mean() < LEAST_OBSERVED:
+            continue
+        here = summed_up_alone(window[None])
+        left_out = _event_left_out(memory, bank, place, event, overlap)
+        for form, found in bank.look(here, left_out).items():
+            which, distance = int(found.which[0]), float(found.distance[0])
+            if np.isnan(distance):
+                continue
+            start, own = int(bank.starts[which]), float(bank.own[form][which])
+            times, loudness = _against_usual(usual, length, form, distance, own)
+            past = memory.rows[start : start + length].astype(np.float64)
+            laid = _laid_over(past, here[0], form)
+            yield Match(memory.first + start, place, distance, times, loudness, laid)
+
+
+def _event_left_out(
+    memory: Memory, bank: Bank, place: int, event: Event, overlap: TrainingOverlap
+) -> tuple[Rows, Rows] | None:
+    """The subsequences of the bank that overlap the one at `place` or the event, if in training."""
+    first = min(place, event.start)
+    last = max(place, event.end - bank.length)
+    ends = memory.left_out(bank, np.array([first, place, last]), overlap)
+    if ends is None:
+        return None
+    some = ends[1] > ends[0]
+    if not some.any():
+        return None
+    return ends[0][some].min(keepdims=True), ends[1][some].max(keepdims=True)
+
+
+def _against_usual(
+    usual: Mapping[Part, Usual], length: int, form: Form, distance: float, own: float
+) -> tuple[float, float]:
+    """How many times the usual it is and how loud, by the measure that is louder about it."""
+    away = np.log(distance + FLOOR)
+    measured = {"distance": away, "relative": away - np.log(own + FLOOR)}
+    told = [(measured[each], usual[Part(length, form, each)]) for each in MEASURES]
+    value, held_to = max(told, key=lambda each: float(each[1].standardise(each[0])))
+    return float(np.exp(value - held_to.mean)), float(held_to.standardise(value))
+
+
+def _laid_over(past: FloatArray, here: Singles, form: Form) -> FloatArray:
+    """A stretch of training with the level and size it would have here."""
+    if form == "as-is":
+        return past
+    there = summed_up_alone(past[None])[0]
+    moved = past - float(there.mean())
+    if form == "normalised":
+        moved *= max(float(here.std()), LEAST_SPREAD) / max(float(there.std()), LEAST_SPREAD)
+    return np.asarray(moved + float(here.mean()))
+
+
+def _clock(moment: np.datetime64, timezone: str | None) -> str:
+    """A moment as a person writes it, in the zone of the data."""
+    text = str(moment.astype("datetime64[m]"))
+    if timezone is not None:
+        import pandas as pd
+
+        text = str(pd.Timestamp(moment, tz="UTC").tz_convert(timezone))[:16]
+    return " ".join(filter(None, [text.replace("T", " "), timezone]))

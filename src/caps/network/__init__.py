@@ -1,0 +1,72 @@
+"""Detector networks: their sizes, their training, windows in and logits out."""
+
+from typing import TYPE_CHECKING
+
+from caps.lazy import on_first_use
+
+if TYPE_CHECKING:
+    from caps.network.config import PAPER, TRANSFORMER, DetectorConfig
+    from caps.network.examples import held_out, held_out_blocks, references_in
+    from caps.network.learning import train_detector
+    from caps.network.logistic import expit, logit
+    from caps.network.logits import score_chunks, score_logits, score_series, window_logits
+    from caps.network.networks import (
+        CLIP,
+        SPREAD_FLOOR,
+        Detector,
+        DilatedBlock,
+        TcnDetector,
+        TransformerDetector,
+    )
+    from caps.network.windowed import RowDetector, row_logits
+
+__all__ = [
+    "CLIP",
+    "PAPER",
+    "SPREAD_FLOOR",
+    "TRANSFORMER",
+    "Detector",
+    "DetectorConfig",
+    "DilatedBlock",
+    "RowDetector",
+    "TcnDetector",
+    "TransformerDetector",
+    "expit",
+    "held_out",
+    "held_out_blocks",
+    "logit",
+    "references_in",
+    "row_logits",
+    "score_chunks",
+    "score_logits",
+    "score_series",
+    "train_detector",
+    "window_logits",
+]
+
+__getattr__ = on_first_use(
+    __name__,
+    {
+        "CLIP": "networks",
+        "Detector": "networks",
+        "DetectorConfig": "config",
+        "DilatedBlock": "networks",
+        "PAPER": "config",
+        "RowDetector": "windowed",
+        "SPREAD_FLOOR": "networks",
+        "TRANSFORMER": "config",
+        "TcnDetector": "networks",
+        "TransformerDetector": "networks",
+        "expit": "logistic",
+        "held_out": "examples",
+        "held_out_blocks": "examples",
+        "logit": "logistic",
+        "references_in": "examples",
+        "row_logits": "windowed",
+        "score_chunks": "logits",
+        "score_logits": "logits",
+        "score_series": "logits",
+        "train_detector": "learning",
+        "window_logits": "logits",
+    },
+)

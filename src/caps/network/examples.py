@@ -1,0 +1,83 @@
+"""Which rows of the training part are examples to learn from, and which calibrate the threshold."""
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from caps.errors import InputError
+from caps.recover import References, reference_windows, trim_references
+
+Blocks = list[slice]
+
+SHARE, FEWEST_HELD = 0.25, 64  # held out of a part too short for blocks of a window
+
+
+def held_out(length: int, window: int) -> tuple[Blocks, Blocks]:
+    """Rows to learn from and rows to calibrate on.
+
+    A part too short for blocks of a window gives its last rows away, as long as a window is left;
+    a still shorter one is returned whole twice.
+
+    >>> held_out(500, 256), held_out(300, 256)[0] == held_out(300, 256)[1]
+    (([slice(0, 375, None)], [slice(375, 500, None)]), True)
+    """
+    kept, held = held_out_blocks(length, size=window)
+    cut = max(window, round((1 - SHARE) * length))
+    if kept == held and length - cut >= FEWEST_HELD:
+        return [slice(0, cut)], [slice(cut, length)]
+    return kept, held
+
+
+def references_in(
+    values: NDArray[np.float64],
+    blocks: Blocks,
+    *,
+    window: int,
+    limit: int,
+    rng: np.random.Generator,
+) -> References | None:
+    """At most `limit` references inside the blocks, trimmed; None where gaps leave none."""
+    parts = []
+    for block in blocks:
+        try:
+            part = reference_windows(values[block], size=window, limit=limit, rng=rng)
+        except InputError:  # all gap
+            continue
+        parts.append(replace(part, starts=part.starts + block.start))
+    if not parts:
+        return None
+    whole = References(
+        np.concatenate([part.windows for part in parts]),
+        np.concatenate([part.starts for part in parts]),
+        np.concatenate([part.trusted for part in parts]),
+    )
+    if len(whole) > limit:
+        whole = whole[np.sort(rng.choice(len(whole), limit, replace=False))]
+    return trim_references(whole, rng=rng)
+
+
+def held_out_blocks(
+    length: int, *, size: int = 256, share: float = 0.25
+) -> tuple[list[slice], list[slice]]:
+    """Cut the training part into rows to learn from and rows to calibrate on.
+
+    Whole blocks, so that neighbouring windows do not give the held-out rows away; the last rows
+    are among them, as they are most like what comes next. A part too short for blocks of a window
+    is returned whole twice: scores on it are then a little too low.
+
+    >>> kept, held = held_out_blocks(2400)
+    >>> [(block.start, block.stop) for block in kept], [(block.start, block.stop) for block in held]
+    ([(0, 900), (1200, 2100)], [(900, 1200), (2100, 2400)])
+    """
+    count = min(4, int(length * share) // size)
+    if count == 0:
+        return [slice(0, length)], [slice(0, length)]
+    ends = np.linspace(0, length, count + 1).round().astype(int).tolist()
+    kept, held = [], []
+    for first, last in pairwise(ends):
+        cut = last - round((last - first) * share)
+        kept.append(slice(first, cut))
+        held.append(slice(cut, last))
+    return kept, held

@@ -1,0 +1,63 @@
+"""Scores of a series of any length by a detector in torch; `windowed` puts the windows together.
+
+Values are scaled and of one channel; not-a-number marks what was not observed.
+"""
+
+from collections.abc import Iterable, Iterator
+from functools import partial
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from caps.network.few_windows import FEW, few_logits
+from caps.network.logistic import expit
+from caps.network.networks import LARGEST, Detector
+from caps.network.windowed import chunk_logits, row_logits
+from caps.series import bridge
+
+FloatArray = NDArray[np.float64]
+
+BATCH = 64  # windows at once through the network: their activations fit the processor's cache
+
+
+def score_series(
+    detector: Detector, values: FloatArray, *, causal: bool = False, last: int | None = None
+) -> FloatArray:
+    """Scores in [0, 1] of a scaled series; not-a-number exactly where nothing was observed.
+
+    Windows overlap, and the logits of a row are averaged with more weight in the middle of a
+    window. With `causal`, a row is scored by the last place of the window that ends there. `last`
+    asks for so many rows at the end only.
+    """
+    return expit(score_logits(detector, values, causal=causal, last=last))
+
+
+def score_logits(
+    detector: Detector, values: FloatArray, *, causal: bool = False, last: int | None = None
+) -> FloatArray:
+    """The logits of `score_series`, for sums with other evidence."""
+    logits_of = partial(window_logits, detector)
+    return row_logits(logits_of, detector.config, values, causal=causal, last=last)
+
+
+def score_chunks(detector: Detector, chunks: Iterable[FloatArray]) -> Iterator[FloatArray]:
+    """Logits of a series that arrives in pieces, handed out as soon as no window can change them.
+
+    Together they are the logits of the whole series.
+    """
+    return chunk_logits(partial(window_logits, detector), detector.config, chunks)
+
+
+@torch.inference_mode()
+def window_logits(detector: Detector, windows: FloatArray) -> FloatArray:
+    """Logits (window, time) of windows with gaps, which are bridged for the network."""
+    logits = np.empty(windows.shape)
+    for first in range(0, len(windows), BATCH):
+        batch = np.clip(windows[first : first + BATCH], -LARGEST, LARGEST)
+        bridged = bridge(batch).astype(np.float32)
+        few = few_logits(detector, bridged) if len(windows) <= FEW else None
+        if few is None:
+            few = detector(torch.from_numpy(bridged)).numpy()
+        logits[first : first + BATCH] = few
+    return logits

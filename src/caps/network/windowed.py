@@ -1,0 +1,127 @@
+"""Logits of rows from those of overlapping windows, in bounded memory; numpy alone.
+
+Values are scaled and of one channel; not-a-number marks what was not observed.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from caps.errors import InputError
+from caps.network.config import DetectorConfig
+from caps.series import Reassembly, chunked_windows, pad_short
+
+FloatArray = NDArray[np.float64]
+WindowLogits = Callable[[FloatArray], FloatArray]  # (window, time), with gaps -> the same shape
+
+GROUP = 1024  # windows at once into the reassembly
+CHUNK = 2**16  # rows at once: what is held of windows does not grow with the series
+# A window that saw less than half of its rows counts only where no better window does.
+SPARSE_WEIGHT = 1e-6
+
+
+class RowDetector(Protocol):
+    """A trained detector, whatever computes it."""
+
+    @property
+    def config(self) -> DetectorConfig:
+        """Its window and stride, among others."""
+
+    def row_logits(
+        self, values: FloatArray, *, causal: bool = False, last: int | None = None
+    ) -> FloatArray:
+        """A logit for each of the last rows of a scaled series."""
+
+
+def row_logits(
+    window_logits: WindowLogits,
+    config: DetectorConfig,
+    values: FloatArray,
+    *,
+    causal: bool = False,
+    last: int | None = None,
+) -> FloatArray:
+    """Logits of the last rows; not-a-number exactly where nothing was observed.
+
+    Windows overlap, and the logits of a row are averaged with more weight in the middle of a
+    window. With `causal`, a row is scored by the last place of the window that ends there.
+    """
+    values = checked(values)
+    if len(values) == 0:
+        raise InputError("an empty series has no scores", "give at least one row")
+    first = 0 if last is None else max(0, len(values) - last)
+    if causal:
+        return _causal_logits(window_logits, config.window, values, first)
+    chunks = (values[start : start + CHUNK] for start in range(0, len(values), CHUNK))
+    return np.concatenate([*chunk_logits(window_logits, config, chunks)])[first:]
+
+
+def chunk_logits(
+    window_logits: WindowLogits, config: DetectorConfig, chunks: Iterable[FloatArray]
+) -> Iterator[FloatArray]:
+    """Logits of a series that arrives in pieces, handed out as soon as no window can change them.
+
+    Together they are the logits of the whole series.
+    """
+    weighted, weight = Reassembly(config.window, "hann"), Reassembly(config.window, "hann")
+    observed = _Mask()
+    for windows in chunked_windows(observed.watch(chunks), config.window, config.stride):
+        for starts, batch in windows.batches(GROUP):
+            trust = np.where(np.isfinite(batch).mean(axis=1) >= 0.5, 1.0, SPARSE_WEIGHT)
+            logits = window_logits(batch)
+            flat = np.broadcast_to(trust[:, None], logits.shape)
+            above, below = weighted.add(flat * logits, starts), weight.add(flat, starts)
+            yield observed.cover(above / below)
+    length = observed.rows
+    yield observed.cover(weighted.finish(length) / weight.finish(length))
+
+
+def _causal_logits(
+    window_logits: WindowLogits, size: int, values: FloatArray, first: int
+) -> FloatArray:
+    """Logits of the rows from `first` on."""
+    whole = max(first, size - 1)  # the first row with a whole window behind it
+    logits = np.empty(len(values) - first)
+    short = [pad_short(values[: row + 1], size) for row in range(first, min(whole, len(values)))]
+    if short:
+        logits[: len(short)] = window_logits(np.stack(short))[:, -1]
+    if len(values) > whole:
+        view = np.lib.stride_tricks.sliding_window_view(values[whole - size + 1 :], size)
+        for start in range(0, len(view), GROUP):
+            batch = view[start : start + GROUP]
+            place = whole - first + start
+            logits[place : place + len(batch)] = window_logits(batch)[:, -1]
+    return np.where(np.isfinite(values[first:]), logits, np.nan)
+
+
+class _Mask:
+    """Which of the rows still to be handed out were observed."""
+
+    def __init__(self) -> None:
+        self.rows = 0
+        self.waiting = np.zeros(0, dtype=bool)
+
+    def watch(self, chunks: Iterable[FloatArray]) -> Iterator[FloatArray]:
+        """Pass the chunks on and remember what was observed."""
+        for chunk in chunks:
+            chunk = checked(chunk)
+            self.rows += len(chunk)
+            self.waiting = np.concatenate([self.waiting, np.isfinite(chunk)])
+            yield chunk
+
+    def cover(self, rows: FloatArray) -> FloatArray:
+        """The next rows, with not-a-number where nothing was observed."""
+        observed, self.waiting = self.waiting[: len(rows)], self.waiting[len(rows) :]
+        return np.where(observed, rows, np.nan)
+
+
+def checked(values: FloatArray) -> FloatArray:
+    """Values of one channel as float64, none of them infinite."""
+    values = np.asarray(values, dtype=np.float64)
+    if values.ndim != 1:
+        raise InputError(f"values of shape {values.shape}", "score one channel at a time: (time,)")
+    if np.isinf(values).any():
+        raise InputError("a value is infinite", "read the series with caps.read, which masks them")
+    return values

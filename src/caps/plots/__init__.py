@@ -1,0 +1,7 @@
+"""Pictures of an analysis with matplotlib."""
+
+from caps.plots.drawing import draw
+
+__all__ = [
+    "draw",
+]

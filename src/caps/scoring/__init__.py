@@ -1,0 +1,103 @@
+"""From a fitted model to scores: evidence of each channel, calibration, the model and its files."""
+
+from typing import TYPE_CHECKING
+
+from caps.lazy import on_first_use
+
+if TYPE_CHECKING:
+    from caps.scoring.calibration import Calibration, alarm_rate, calibrate
+    from caps.scoring.description import build, describe
+    from caps.scoring.evidence import NOTABLE, Aggregate, carrying, shares
+    from caps.scoring.fitted import Fitted, Scores
+    from caps.scoring.fitting import REFERENCES, FitProgress, FitSettings, fit
+    from caps.scoring.input import (
+        Moment,
+        Span,
+        on_regular_grid,
+        read_channels,
+        read_input,
+        stretches_of,
+    )
+    from caps.scoring.memory import FLOOR, LARGEST, MEASURES, NEAR, NEW, Memory, Part, Usual
+    from caps.scoring.parameters import check_parameters
+    from caps.scoring.spans import EventRules, event_spans
+    from caps.scoring.storage import KIND, load_model, save_model
+
+__all__ = [
+    "FLOOR",
+    "KIND",
+    "LARGEST",
+    "MEASURES",
+    "NEAR",
+    "NEW",
+    "NOTABLE",
+    "REFERENCES",
+    "Aggregate",
+    "Calibration",
+    "EventRules",
+    "FitProgress",
+    "FitSettings",
+    "Fitted",
+    "Memory",
+    "Moment",
+    "Part",
+    "Scores",
+    "Span",
+    "Usual",
+    "alarm_rate",
+    "build",
+    "calibrate",
+    "carrying",
+    "check_parameters",
+    "describe",
+    "event_spans",
+    "fit",
+    "load_model",
+    "on_regular_grid",
+    "read_channels",
+    "read_input",
+    "save_model",
+    "shares",
+    "stretches_of",
+]
+
+__getattr__ = on_first_use(
+    __name__,
+    {
+        "Aggregate": "evidence",
+        "Calibration": "calibration",
+        "EventRules": "spans",
+        "FLOOR": "memory",
+        "FitProgress": "fitting",
+        "FitSettings": "fitting",
+        "Fitted": "fitted",
+        "KIND": "storage",
+        "LARGEST": "memory",
+        "MEASURES": "memory",
+        "Memory": "memory",
+        "Moment": "input",
+        "NEAR": "memory",
+        "NEW": "memory",
+        "NOTABLE": "evidence",
+        "Part": "memory",
+        "REFERENCES": "fitting",
+        "Scores": "fitted",
+        "Span": "input",
+        "Usual": "memory",
+        "alarm_rate": "calibration",
+        "build": "description",
+        "calibrate": "calibration",
+        "carrying": "evidence",
+        "check_parameters": "parameters",
+        "describe": "description",
+        "event_spans": "spans",
+        "fit": "fitting",
+        "load_model": "storage",
+        "on_regular_grid": "input",
+        "read_channels": "input",
+        "read_input": "input",
+        "save_model": "storage",
+        "shares": "evidence",
+        "stretches_of": "input",
+    },
+)

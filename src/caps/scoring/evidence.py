@@ -1,0 +1,111 @@
+"""Evidence of several channels about the same rows, made comparable by their p-values."""
+
+from collections.abc import Mapping
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from caps.errors import InputError
+from caps.network import logit
+from caps.scoring.calibration import Calibration
+
+FloatArray = NDArray[np.float64]
+Aggregate = Literal["max", "top5"]
+
+AGGREGATES: tuple[Aggregate, ...] = ("max", "top5")
+TOP = 5  # channels whose mean counts in "top5"
+SMALLEST = 1e-12  # p-values below are a matter of belief in the tail
+LEAST = 1e-3  # evidence: scores stay above zero, as their logits are calibrated
+NOTABLE = 0.2  # share of the evidence from which on a channel is named
+HALVINGS = float(np.log10(2))  # a p-value ten times smaller halves what is missing to a score of 1
+
+
+def evidence_of(p_values: FloatArray) -> FloatArray:
+    """-log p: 0 for the most usual row, 1 on average for normal ones; not-a-number stays."""
+    return np.asarray(-np.log(np.clip(p_values, SMALLEST, 1.0)))
+
+
+def tail_evidence(calibration: Calibration, scores: FloatArray) -> FloatArray:
+    """-log p of detector scores; not-a-number stays.
+
+    Beyond the counted levels the tail is taken as exponential: a bounded one would make all of
+    the strongest rows equal.
+    """
+    smallest = np.finfo(np.float64).eps
+    level = logit(np.clip(scores, smallest, 1 - smallest))
+    beyond = np.maximum(level - calibration.tail, 0.0) / calibration.scale
+    counted = np.interp(level, calibration.levels, -np.log(calibration.row_rate))
+    return np.where(np.isnan(scores), np.nan, counted + beyond)
+
+
+def bounded(evidence: FloatArray, bound: float) -> FloatArray:
+    """Evidence that comes near `bound` and never reaches it; not-a-number stays.
+
+    So slowly that the order of the strongest rows survives: an exponential is at its bound, to the
+    last bit, from forty times the bound on.
+
+    >>> bounded(np.array([0.0, 3.0, 300.0, 3000.0]), 3.0).round(3)
+    array([0.   , 1.5  , 2.97 , 2.997])
+    """
+    return np.asarray(evidence * bound / (evidence + bound))
+
+
+def combine(evidence: FloatArray, aggregate: Aggregate = "max") -> FloatArray:
+    """One amount of evidence a row from those of its channels (time, channel).
+
+    Channels that were not observed do not count; a row without any is not-a-number.
+
+    >>> combine(np.array([[1.0, 3.0, np.nan]]), "max"), combine(np.array([[1.0, 3.0]]), "top5")
+    (array([3.]), array([2.]))
+    """
+    if aggregate not in AGGREGATES:
+        raise InputError(
+            f"there is no aggregation {aggregate!r}", f"use one of {', '.join(AGGREGATES)}"
+        )
+    known = np.isfinite(evidence)
+    count = known.sum(axis=1)
+    ordered = -np.sort(-np.where(known, evidence, -np.inf), axis=1)
+    if aggregate == "max":
+        total, parts = ordered[:, 0], np.ones(len(evidence))
+    else:
+        top = ordered[:, :TOP]
+        total, parts = np.where(np.isfinite(top), top, 0.0).sum(axis=1), np.clip(count, 1, TOP)
+    return np.where(count > 0, np.maximum(total / parts, LEAST), np.nan)
+
+
+def score_of(evidence: FloatArray) -> FloatArray:
+    """Evidence as a score in [0, 1]: 0.5 at a p-value of 1/10, 0.875 at 1/1000.
+
+    >>> score_of(evidence_of(np.array([1.0, 0.1, 0.001]))).round(3)
+    array([0.   , 0.5  , 0.875])
+    """
+    return np.asarray(1.0 - np.exp(-HALVINGS * evidence))
+
+
+def shares(evidence: FloatArray) -> FloatArray:
+    """How much of the evidence beyond chance each channel carries: (..., channel), sum 1.
+
+    Normal rows have an evidence of 1 on average, so that much is left out of account. Where no
+    channel goes beyond, those observed share equally; where none was observed, all are zero.
+
+    >>> shares(np.array([[4.0, 2.0, 0.5], [0.1, 0.2, np.nan]]))
+    array([[0.75, 0.25, 0.  ],
+           [0.5 , 0.5 , 0.  ]])
+    """
+    known = np.isfinite(evidence)
+    beyond = np.where(known, np.maximum(evidence - 1.0, 0.0), 0.0)
+    beyond = np.where(beyond.sum(axis=-1, keepdims=True) > 0, beyond, known.astype(np.float64))
+    total = beyond.sum(axis=-1, keepdims=True)
+    return np.asarray(beyond / np.where(total > 0, total, 1.0))
+
+
+def carrying(contributions: Mapping[str, float]) -> list[str]:
+    """The channels that carry an event, the largest share first: the leading one, and notable ones.
+
+    >>> carrying({"cpu": 0.1, "disk": 0.6, "load": 0.3}), carrying({"cpu": 0.1, "disk": 0.0})
+    (['disk', 'load'], ['cpu'])
+    """
+    ranked = sorted(contributions, key=lambda name: -contributions[name])
+    notable = [name for name in ranked if contributions[name] >= NOTABLE]
+    return notable or [name for name in ranked[:1] if contributions[name] > 0]

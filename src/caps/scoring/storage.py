@@ -1,0 +1,113 @@
+"""A fitted model as a folder: manifest.json and one safetensors file for each channel.
+
+Loading checks everything before it is used, builds only the networks named here, and never runs
+anything found in the folder.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from caps.artifacts import read_folder, write_folder
+from caps.errors import ArtifactError, InputError
+from caps.network import Detector, DetectorConfig
+from caps.scoring.description import build, describe, digest
+from caps.scoring.fitted import Channel, Fitted
+
+KIND = "caps.model"
+VERSION = 6  # its calibration belongs to one way of scoring: no older one is read
+WEIGHTS, BANK = "detector.", "bank"
+
+Arrays = Mapping[str, np.ndarray]
+
+
+def save_model(folder: Path, fitted: Fitted, parameters: Mapping[str, Any]) -> None:
+    """Write the model, and the estimator's parameters as JSON values."""
+    facts = {"parameters": dict(parameters), "model": describe(fitted)}
+    arrays = {f"channel-{k}": _arrays(channel) for k, channel in enumerate(fitted.channels)}
+    write_folder(
+        folder,
+        kind=KIND,
+        version=VERSION,
+        facts={**facts, "digest": digest(facts)},
+        arrays=arrays,
+    )
+
+
+def load_model(folder: Path) -> tuple[Fitted, dict[str, Any]]:
+    """Read a folder written by `save_model`: the model and the estimator's parameters."""
+    manifest, arrays = read_folder(folder, kind=KIND, version=VERSION, oldest=VERSION)
+    facts: dict[str, Any] = {name: manifest.get(name) for name in ("parameters", "model")}
+    if manifest.get("digest") != digest(facts):
+        raise ArtifactError(
+            f"{folder / 'manifest.json'} was edited (its own digest differs)",
+            "restore it or fit the model again",
+        )
+    try:
+        return _build(facts["model"], arrays), dict(facts["parameters"])
+    except (InputError, ArtifactError) as error:
+        raise ArtifactError(
+            f"{folder} holds no sound model ({error.problem})", "fit it again"
+        ) from None
+    except (
+        AttributeError,
+        LookupError,
+        TypeError,
+        ValueError,
+        RuntimeError,
+        OverflowError,
+    ) as error:
+        raise ArtifactError(
+            f"{folder} does not hold what its manifest says ({error})", "fit the model again"
+        ) from error
+
+
+def _build(model: Mapping[str, Any], arrays: Mapping[str, Arrays]) -> Fitted:
+    groups = [f"channel-{k}" for k in range(len(model["channels"]))]
+    if set(arrays) != set(groups):
+        raise ArtifactError(f"{len(arrays)} files for {len(groups)} channels", "fit it again")
+    weights = [
+        {name: array for name, array in arrays[group].items() if name != BANK} for group in groups
+    ]
+    if any(
+        each and facts["detector"] is None
+        for each, facts in zip(weights, model["channels"], strict=True)
+    ):
+        raise ArtifactError("weights without a detector", "fit it again")
+    banks = [arrays[group][BANK] for group in groups]
+    return build(model, banks, lambda place, config: _detector(config, weights[place]))
+
+
+def _arrays(channel: Channel) -> dict[str, np.ndarray]:
+    arrays: dict[str, np.ndarray] = {BANK: channel.bank}
+    if channel.detector is None:
+        return arrays
+    if not isinstance(channel.detector, Detector):
+        raise InputError("an exported model is no model to save", "copy its .onnx file")
+    for name, tensor in channel.detector.state_dict().items():
+        arrays[WEIGHTS + name] = tensor.cpu().numpy()
+    return arrays
+
+
+def _detector(config: DetectorConfig, arrays: Arrays) -> Detector:
+    blocks = config.layers if config.network == "transformer" else len(config.dilations)
+    if config.members * blocks > len(arrays):
+        raise ArtifactError("fewer weights than the detector has parts", "fit it again")
+    # On the meta device nothing is allocated, whatever sizes the file claims.
+    with torch.device("meta"):
+        detector = Detector(config)
+    wanted = detector.state_dict()
+    state = {}
+    for name, array in arrays.items():
+        tensor = torch.from_numpy(array.copy())
+        short = name.removeprefix(WEIGHTS)
+        if short not in wanted or tensor.dtype != wanted[short].dtype:
+            raise ArtifactError(f"the detector has no such weights: {short}", "fit it again")
+        if not bool(torch.isfinite(tensor).all()):
+            raise ArtifactError(f"weights {short!r} are no finite numbers", "fit it again")
+        state[short] = tensor
+    detector.load_state_dict(state, strict=True, assign=True)
+    return detector.eval().requires_grad_(False)

@@ -1,0 +1,38 @@
+"""Rows as they come: arrivals, events that open and close, drift, and the state on disk."""
+
+from typing import TYPE_CHECKING
+
+from caps.lazy import on_first_use
+
+if TYPE_CHECKING:
+    from caps.stream.arrivals import Counts
+    from caps.stream.drift import DriftWatch
+    from caps.stream.storage import SavedStreams, save_streams
+    from caps.stream.stream import Stream, Update
+    from caps.stream.time import moment
+    from caps.stream.tracker import EventChange
+
+__all__ = [
+    "Counts",
+    "DriftWatch",
+    "EventChange",
+    "SavedStreams",
+    "Stream",
+    "Update",
+    "moment",
+    "save_streams",
+]
+
+__getattr__ = on_first_use(
+    __name__,
+    {
+        "Counts": "arrivals",
+        "DriftWatch": "drift",
+        "EventChange": "tracker",
+        "SavedStreams": "storage",
+        "Stream": "stream",
+        "Update": "stream",
+        "moment": "time",
+        "save_streams": "storage",
+    },
+)

@@ -1,0 +1,228 @@
+"""A fitted model on rows that come one at a time, or a few at once, in bounded memory.
+
+The last rows are kept, and new ones are scored by the very functions that score a whole series
+causally: so the scores are those of the batch, whatever they are made of.
+"""
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from caps.errors import InputError
+from caps.scoring import Fitted
+from caps.series import Series
+from caps.stream.arrivals import Arrival, Arrivals, Counts
+from caps.stream.drift import DriftWatch
+from caps.stream.time import Time, moment
+from caps.stream.tracker import EventChange, EventTracker
+
+FloatArray = NDArray[np.float64]
+
+GROUP = 1024  # rows scored at once, when many arrive
+NANOSECOND = np.timedelta64(1, "ns")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Update:
+    """What rows brought. Arrays hold the rows scored: as a rule one, none while it waits."""
+
+    rows: NDArray[np.intp]  # on the grid, counted from the first row of the stream
+    times: NDArray[np.datetime64] | None
+    scores: FloatArray
+    p_values: FloatArray
+    changes: tuple[EventChange, ...]
+    drift: bool  # True once: the scores no longer look like those of calibration
+    refused: Mapping[str, int] = field(default_factory=dict)  # rows just given, by reason
+    held: int = 0  # rows given so far that wait for others
+
+    @property
+    def score(self) -> float:
+        """The score of the newest row; not-a-number if none was scored."""
+        return float(self.scores[-1]) if len(self.scores) else float("nan")
+
+    @property
+    def p_value(self) -> float:
+        """How often a normal row scores at least as high."""
+        return float(self.p_values[-1]) if len(self.p_values) else float("nan")
+
+
+class Stream:
+    """Scores rows as they come; made by `CAPS.stream`.
+
+    `lateness` is how many steps a row waits for rows that should have come before it.
+    """
+
+    def __init__(
+        self,
+        fitted: Fitted,
+        threshold: float,
+        *,
+        lateness: int = 0,
+        drift: DriftWatch | None = None,
+    ) -> None:
+        if not fitted.causal:
+            raise InputError(
+                "the model scores rows by both sides, a stream knows the past only",
+                "fit with causal=True (caps fit --causal)",
+            )
+        step = None if fitted.step is None else int(fitted.step / NANOSECOND)
+        if not fitted.facts.get("regular", True):
+            step = None  # as in training, rows are equal steps
+        if lateness < 0 or (lateness and step is None):
+            raise InputError(
+                f"lateness={lateness} for rows "
+                + ("without regular times" if lateness > 0 else "of a stream"),
+                "give 0, or fit on a series with regular times",
+            )
+        self.fitted = fitted
+        usual = None if fitted.step is None else int(fitted.step / NANOSECOND)
+        self.arrivals = Arrivals(step, lateness, usual)
+        self.tracker = EventTracker(threshold, fitted.calibration.rules, fitted.names)
+        self.drift = drift or DriftWatch(fitted.calibration)
+        self.past = np.empty((0, len(fitted.names)))  # the last `context` rows of the grid
+        self.rows = 0  # of the grid, so far
+        self.origin: int | None = None  # position of row 0 among the arrivals
+        self.timed: bool | None = None  # whether rows come with times
+
+    @property
+    def counts(self) -> Counts:
+        """Rows accepted, late, repeated, missing, and the gaps."""
+        return self.arrivals.counts
+
+    def update(self, value: Any, time: Time | None = None) -> Update:
+        """Take in one row: a number, one for each channel, or a mapping of channels to numbers.
+
+        Missing values are None or not-a-number. Times are datetimes, ISO text or epochs; those
+        without a zone are meant in UTC. Without times every row is the next one.
+        """
+        return self.extend([value], None if time is None else [time])
+
+    def extend(
+        self, values: Iterable[Any], times: Sequence[Time] | NDArray[Any] | None = None
+    ) -> Update:
+        """Take in rows in the order in which they came: faster than one at a time."""
+        rows = [self._values(value) for value in values]
+        if times is not None and len(times) != len(rows):
+            raise InputError(f"{len(times)} times for {len(rows)} rows", "give one for each row")
+        moments = [None] * len(rows) if times is None else [moment(time) for time in times]
+        if rows and self.timed is None:
+            self.timed = times is not None
+        if rows and self.timed != (times is not None):
+            raise InputError("some rows come with a time and others do not", "give all or none")
+        ready, before = [], self.counts.refused()
+        for row, when in zip(rows, moments, strict=True):
+            self.arrivals.add(row, when)
+            # Asked after each row, so that it makes no difference how many come at once.
+            ready += self.arrivals.ready()
+        return self._told(self._score(ready), before)
+
+    def finish(self) -> Update:
+        """The stream has ended: score what waits and close the event that is open."""
+        before = self.counts.refused()
+        last = self._score(self.arrivals.ready(everything=True))
+        changes = (*last.changes, *self.tracker.close())
+        return self._told(replace(last, changes=changes), before)
+
+    def _told(self, update: Update, before: Mapping[str, int]) -> Update:
+        """Add what became of the rows that were not scored."""
+        refused = {
+            why: count - before[why]
+            for why, count in self.counts.refused().items()
+            if count > before[why]
+        }
+        return replace(update, refused=refused, held=self.arrivals.held)
+
+    def _values(self, value: Any) -> FloatArray:
+        names = self.fitted.names
+        if isinstance(value, Mapping):
+            value = [value.get(name) for name in names]
+        try:
+            row = np.atleast_1d(np.asarray(value, dtype=np.float64))
+        except (TypeError, ValueError):
+            raise InputError(f"{value!r} is no row of numbers", "give numbers or None") from None
+        if row.shape != (len(names),):
+            raise InputError(
+                f"a row of shape {row.shape} for the channels {', '.join(names)}",
+                "give one number for each channel",
+            )
+        return np.where(np.isfinite(row), row, np.nan)
+
+    def _score(self, arrivals: list[Arrival]) -> Update:
+        rows = np.array([self._row(each) for each in arrivals], dtype=np.intp)
+        scores, evidence = np.empty(len(rows)), np.empty((len(rows), len(self.fitted.names)))
+        for first in range(0, len(rows), GROUP):
+            group = slice(first, first + GROUP)
+            scores[group], evidence[group] = self._score_group(rows[group], arrivals[group])
+        p_values = self.fitted.calibration.p_values(scores)
+        of_events = self.fitted.calibration.event_p_values(scores)
+        changes: list[EventChange] = []
+        for k, (row, score, p_value) in enumerate(
+            zip(rows.tolist(), scores.tolist(), of_events.tolist(), strict=True)
+        ):
+            changes += self.tracker.feed(row, arrivals[k].time, score, p_value, evidence[k])
+        times = None
+        if self.timed:
+            times = np.array([each.time for each in arrivals], dtype="datetime64[ns]")
+        drift = self.drift.watch(p_values)
+        return Update(rows, times, scores, p_values, tuple(changes), drift)
+
+    def _row(self, arrival: Arrival) -> int:
+        if self.origin is None:
+            self.origin = arrival.position
+        return arrival.position - self.origin
+
+    def _score_group(
+        self, rows: NDArray[np.intp], arrivals: list[Arrival]
+    ) -> tuple[FloatArray, FloatArray]:
+        """Score (row,) and evidence (row, channel) of the next rows."""
+        context = self.fitted.context
+        # After `context` empty rows nothing before them counts: longer gaps are cut to that.
+        steps = np.minimum(np.diff(rows, prepend=self.rows - 1), context + 1)
+        places = np.cumsum(steps) - 1
+        new = np.full((int(places[-1]) + 1, len(self.fitted.names)), np.nan)
+        new[places] = [each.values for each in arrivals]
+        values = np.concatenate([self.past, new])
+        series = Series(values, np.isfinite(values), self.fitted.names)
+        scored = self.fitted.score(series, last=len(new))
+        self.past = values[max(0, len(values) - context) :].copy()
+        self.rows = int(rows[-1]) + 1
+        return scored.score[places], scored.evidence[places]
+
+    def save(self, folder: str | os.PathLike[str]) -> None:
+        """Write the state as a folder, for `CAPS.stream(state=folder)`."""
+        from caps.stream.storage import save_streams
+
+        save_streams(Path(folder), {"": self})
+
+    def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """All that is needed to continue: JSON values and arrays."""
+        facts = {
+            "rows": self.rows,
+            "origin": self.origin,
+            "timed": self.timed,
+            "arrivals": self.arrivals.facts(),
+            "tracker": self.tracker.facts(),
+            "drift": self.drift.facts(),
+        }
+        held = self.arrivals.held_values(len(self.fitted.names))
+        return facts, {"past": self.past, "held": held}
+
+    def restore(self, facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
+        """Continue from a state; raises ValueError or KeyError if it does not fit the model."""
+        channels = len(self.fitted.names)
+        for name in ("past", "held"):
+            array = arrays[name]
+            if array.shape[1:] != (channels,) or array.dtype != np.float64:
+                raise ValueError(f"{name} rows of {array.dtype} with shape {array.shape}")
+            if np.isinf(array).any():
+                raise ValueError(f"{name} rows with infinite values")
+        self.arrivals.restore(facts["arrivals"], arrays["held"])
+        self.tracker.restore(facts["tracker"])
+        self.drift.restore(facts["drift"])
+        self.past = arrays["past"][-self.fitted.context :].copy()
+        self.rows, self.origin, self.timed = int(facts["rows"]), facts["origin"], facts["timed"]
