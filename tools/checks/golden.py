@@ -70,7 +70,9 @@ def told(table: pd.DataFrame, train: int, options: dict[str, Any]) -> dict[str, 
     numbers = scores.select_dtypes("number")
     return {
         "scores": {name: numbers[name].tolist() for name in numbers},
-        "events": json.loads(events.to_json(orient="records", double_precision=15, date_format="iso")),
+        "events": json.loads(
+            events.to_json(orient="records", double_precision=15, date_format="iso")
+        ),
         "reasons": [model.explain(table, k + 1).reason for k in range(min(len(events), 5))],
         "threshold": model.threshold_,
         "notes": model.notes_,
