@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 # Set before torch is imported: idle OpenMP threads of one worker must not spin against another's,
 # and sums in another order end in other last bits.
 os.environ["OMP_NUM_THREADS"] = "1"
+os.environ["NUMBA_NUM_THREADS"] = "1"  # else stumpy's sets those of torch too, in later tests
 
 # No test depends on how busy the machine is.
 settings.register_profile("caps", deadline=None)
