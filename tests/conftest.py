@@ -9,6 +9,9 @@ from hypothesis import settings
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
+    from caps.network import Detector
+    from small_detector import Pairs
+
 # Set before torch is imported: idle OpenMP threads of one worker must not spin against another's,
 # and sums in another order end in other last bits.
 os.environ["OMP_NUM_THREADS"] = "1"
@@ -45,3 +48,22 @@ def browser(running_browser: "Browser | None", request: pytest.FixtureRequest) -
     if running_browser is None:
         pytest.skip(f"{request.node.name} needs a browser: install Debian's package chromium")
     return running_browser
+
+
+@pytest.fixture(scope="session")
+def pairs() -> "Pairs":
+    """The pairs of a noisy wave."""
+    import numpy as np
+
+    from small_detector import pairs_with_levels
+
+    return pairs_with_levels(np.random.default_rng(0))
+
+
+@pytest.fixture(scope="session")
+def detector(pairs: "Pairs") -> "Detector":
+    """A small detector trained on them."""
+    from caps.network import train_detector
+    from small_detector import SMALL
+
+    return train_detector(pairs, SMALL, seed=1)

@@ -7,7 +7,6 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small_detector import SMALL, WINDOW, wave
 
 from caps.errors import InputError
 from caps.network.learning import train_detector
@@ -15,6 +14,7 @@ from caps.network.logits import score_chunks, score_logits, score_series
 from caps.network.networks import Detector
 from caps.series import Scaler
 from oracles.scoring import naive_logits
+from small_detector import SMALL, WINDOW, wave
 
 LENGTHS = [1, 2, 30, WINDOW - 1, WINDOW, WINDOW + 1, 200, 333]
 

@@ -5,13 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from small_detector import SMALL, WINDOW, Pairs, pairs_with_levels
 from torch import Tensor, nn
 
 from caps.errors import InputError
 from caps.network.config import PAPER, DetectorConfig
 from caps.network.learning import DetectorLoss, _steps, train_detector
 from caps.network.networks import Detector
+from small_detector import SMALL, WINDOW, Pairs, pairs_with_levels
 
 QUICK = replace(SMALL, steps=3, members=1)
 

@@ -3,12 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
-from handmade_analysis import analysed, daily
 
 from caps.events.extent import deviating, excess
 from caps.events.tables import event_table, score_table
 from caps.neighbours.counterpart import Counterpart, counterpart_of
 from caps.scoring.spans import EventRules
+from handmade_analysis import analysed, daily
 
 FOUND = slice(1300, 1490)  # rows of high score
 TRUE = slice(1380, 1410)

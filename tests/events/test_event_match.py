@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from handmade_analysis import TRAIN, analysed, daily
 
 from caps.events.events import Event
 from caps.events.match import Match, nearest_match
 from caps.neighbours.overlap import training_rows
 from caps.scoring.memory import Memory
+from handmade_analysis import TRAIN, analysed, daily
 
 EVENT = slice(1400, 1440)
 
