@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from caps.scoring.description import build, describe
     from caps.scoring.evidence import NOTABLE, Aggregate, carrying, shares
     from caps.scoring.fitted import Fitted, Scores
-    from caps.scoring.fitting import REFERENCES, FitProgress, FitSettings, fit
+    from caps.scoring.fitting import FitProgress, fit
     from caps.scoring.input import (
         Moment,
         Span,
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
         stretches_of,
     )
     from caps.scoring.memory import FLOOR, LARGEST, MEASURES, NEAR, NEW, Memory, Part, Usual
-    from caps.scoring.parameters import check_parameters
+    from caps.scoring.options import OPTIONS, FitOptions
     from caps.scoring.spans import EventRules, event_spans
     from caps.scoring.storage import KIND, load_model, save_model
 
@@ -31,12 +31,12 @@ __all__ = [
     "NEAR",
     "NEW",
     "NOTABLE",
-    "REFERENCES",
+    "OPTIONS",
     "Aggregate",
     "Calibration",
     "EventRules",
+    "FitOptions",
     "FitProgress",
-    "FitSettings",
     "Fitted",
     "Memory",
     "Moment",
@@ -48,7 +48,6 @@ __all__ = [
     "build",
     "calibrate",
     "carrying",
-    "check_parameters",
     "describe",
     "event_spans",
     "fit",
@@ -68,8 +67,8 @@ __getattr__ = on_first_use(
         "Calibration": "calibration",
         "EventRules": "spans",
         "FLOOR": "memory",
+        "FitOptions": "options",
         "FitProgress": "fitting",
-        "FitSettings": "fitting",
         "Fitted": "fitted",
         "KIND": "storage",
         "LARGEST": "memory",
@@ -79,8 +78,8 @@ __getattr__ = on_first_use(
         "NEAR": "memory",
         "NEW": "memory",
         "NOTABLE": "evidence",
+        "OPTIONS": "options",
         "Part": "memory",
-        "REFERENCES": "fitting",
         "Scores": "fitted",
         "Span": "input",
         "Usual": "memory",
@@ -88,7 +87,6 @@ __getattr__ = on_first_use(
         "build": "description",
         "calibrate": "calibration",
         "carrying": "evidence",
-        "check_parameters": "parameters",
         "describe": "description",
         "event_spans": "spans",
         "fit": "fitting",

@@ -4,7 +4,7 @@ The only module of a fit that needs the generator; a saved model is loaded and s
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 
 from caps.errors import InputError
 from caps.neighbours import deviation, normal_counterpart, training_rows
-from caps.network import DetectorConfig, held_out, references_in, train_detector
+from caps.network import held_out, references_in, train_detector
 from caps.realize import Pretrained
 from caps.recover import (
-    Construction,
     References,
     diagnose,
     known_windows,
@@ -24,7 +23,7 @@ from caps.recover import (
     recover_pairs,
 )
 from caps.scoring.calibration import FEWEST_PEAKS, FEWEST_ROWS, Calibration, calibrate
-from caps.scoring.evidence import HALVINGS, Aggregate
+from caps.scoring.evidence import HALVINGS
 from caps.scoring.fitted import (
     Channel,
     Fitted,
@@ -35,6 +34,7 @@ from caps.scoring.fitted import (
 )
 from caps.scoring.level import LevelRange
 from caps.scoring.memory import LARGEST, LENGTHS, ROWS, Memory, Usual
+from caps.scoring.options import FitOptions
 from caps.scoring.spans import EventRules
 from caps.series import Scaler, Series
 from caps.training import Report
@@ -44,7 +44,6 @@ Spans = Sequence[tuple[int, int]]
 # Called with what is being done and the share of the whole fit that is done.
 FitProgress = Callable[[str, float], None]
 
-REFERENCES = 384  # with a counterpart for each mode: more than 200 steps of 16 can draw on
 FEWEST_REFERENCES = 96  # of a channel among many
 ALL_REFERENCES = 1500  # of all channels together
 BANK = 20_000  # training rows that a known anomaly is compared with: the last ones
@@ -53,30 +52,11 @@ MOST_NAMED = 5  # channels in one note
 RECOVERING = 0.4  # of the time of a channel; the rest is training
 
 
-@dataclass(frozen=True, slots=True)
-class FitSettings:
-    """The choices of a fit, as the estimator was given them."""
-
-    detector: DetectorConfig = field(default_factory=DetectorConfig)
-    rules: EventRules = field(default_factory=EventRules)
-    aggregate: Aggregate = "max"
-    causal: bool = False
-    construction: Construction = "caps"
-    perturbed: bool = True
-    modes: Sequence[int] | None = None
-    references: int = REFERENCES
-    level: bool = True
-    memory: bool = True
-    switches: bool = False
-    seed: int = 0
-    cache: Path | None = None
-
-
 def fit(
     series: Series,
     rows: int,
     pretrained: Pretrained,
-    settings: FitSettings,
+    settings: FitOptions,
     *,
     known: Spans = (),
     progress: FitProgress | None = None,
@@ -116,7 +96,7 @@ class _Work:
         series: Series,
         train: Series,
         pretrained: Pretrained,
-        settings: FitSettings,
+        settings: FitOptions,
         known: list[tuple[int, int]],
         progress: FitProgress,
     ) -> None:
@@ -135,7 +115,10 @@ class _Work:
         self.constant = set(replace(train, values=clean, observed=np.isfinite(clean)).constant)
         self.measured, self.two_valued = self._sorted_channels()
         self.switches = self._switches()
-        self.kept, self.held = held_out(len(train), settings.detector.window)
+        detector = settings.detector_for(len(train.channels))
+        assert detector is not None
+        self.detector = detector
+        self.kept, self.held = held_out(len(train), detector.window)
         self.notes: list[str] = []
         if self.kept == self.held:
             self.notes.append(
@@ -170,15 +153,15 @@ class _Work:
             modes=self.modes,
             construction=settings.construction,
             seed=self.seeds[place],
-            cache=settings.cache,
+            cache=None if settings.cache is None else Path(settings.cache),
             progress=lambda done, total: report("making counterparts", RECOVERING * done / total),
         )
         if settings.perturbed:
             pairs = pairs.joined(perturbed_pairs(references, len(pairs), self.seeds[place]))
-        steps = settings.detector.members
+        steps = self.detector.members
         detector = train_detector(
             pairs,
-            settings.detector,
+            self.detector,
             self.seeds[place],
             progress=_Steps(lambda share: report("training", _trained(share)), steps),
         )
@@ -245,7 +228,7 @@ class _Work:
             if known and name in self.constant:
                 steady.append(name)
             elif known and name not in self.switches:
-                window = settings.detector.window
+                window = self.detector.window
                 references = references_in(values, self.kept, window=window, limit=limit, rng=rng)
             if references is None and name not in steady and name not in self.switches:
                 silent.append(name)
@@ -300,7 +283,7 @@ class _Work:
         windows, supports = [], []
         for start, end in self.known:
             values = scaled[:, self._loudest(scaled, start, end)]
-            found = known_windows(values, None, [(start, end)], size=self.settings.detector.window)
+            found = known_windows(values, None, [(start, end)], size=self.detector.window)
             windows.append(found[0])
             supports.append(found[1])
         modes = diagnose(self.pretrained, np.concatenate(windows), np.concatenate(supports))
@@ -359,7 +342,7 @@ class _Work:
 
     def _held_blocks(self) -> list[tuple[slice, slice]]:
         """Rows that the detector has not learned from, and the same with what windows reach."""
-        window, causal = self.settings.detector.window, self.settings.causal
+        window, causal = self.detector.window, self.settings.causal
         blocks = []
         for block in self.held:
             start = block.start

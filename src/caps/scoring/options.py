@@ -1,7 +1,7 @@
 """Every option of a fit, once: type, default, check, help; for Python, commands, HTTP and files.
 
-A field added here is a keyword argument of `CAPS` and part of every saved model; with `given` it is
-an option of `caps detect`, `caps fit` and `caps fleet fit` and a field of a request to fit, too.
+A field added here is a keyword argument of `CAPS`, part of saved models and of the benchmark's cell
+hash; with `given` also an option of `caps detect`, `fit` and `fleet fit` and a field of HTTP fits.
 """
 
 import os
@@ -25,6 +25,10 @@ Construction = Literal["caps", "shuffled", "direct", "injection"]  # as in recov
 Folder = str | os.PathLike[str]
 
 
+def _unchanged(value: Any) -> Any:
+    return value
+
+
 @dataclass(frozen=True, slots=True)
 class Option:
     """What is to be known of an option beside its type and default."""
@@ -33,8 +37,9 @@ class Option:
     holds: Callable[[Any], bool] = lambda value: True  # what needs the series is checked with it
     wanted: str = ""  # completes "give ..."
     given: Any = None  # its type in commands and requests; None: for Python alone
-    config: type[Any] | None = None  # with `to_dict` and `from_dict`
-    saved: bool = True  # False for what belongs to a machine or a process
+    off: str = ""  # help of a command's --no-NAME, which gives None
+    saved: Callable[[Any], Any] | None = _unchanged  # None: it belongs to a machine or a process
+    restored: Callable[[Any], Any] = _unchanged  # from what `saved` made of it
 
 
 def _option(default: Any, help: str, **facts: Any) -> Any:
@@ -56,31 +61,29 @@ def _flag(default: bool, help: str, **facts: Any) -> Any:
     )
 
 
-def _count(help: str) -> Any:
-    return _option(
-        None,
-        help,
-        holds=lambda value: value is None or (_is_whole(value) and value >= 1),
-        wanted="a whole number of at least 1, or None",
-    )
-
-
-def _config(kind: type[Any], default: Any, help: str, wanted: str) -> Any:
+def _config(default: Any, help: str) -> Any:
+    kind = type(default)
     return _option(
         default,
         help,
-        holds=lambda value: value is None or isinstance(value, kind) or _same(value, default),
-        wanted=wanted,
-        config=kind,
+        holds=lambda value: isinstance(value, kind),
+        wanted=f"a {kind.__module__.rpartition('.')[0]}.{kind.__name__}",
+        saved=lambda value: value.to_dict(),
+        restored=kind.from_dict,
     )
+
+
+def _is_auto(value: object) -> bool:
+    return isinstance(value, str) and value == "auto"
 
 
 def _is_whole(value: object) -> bool:
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
-def _same(value: object, text: object) -> bool:
-    return isinstance(value, str) and value == text
+def _plain(value: Any) -> Any:
+    """A number of numpy as one of Python, which JSON knows."""
+    return value.item() if isinstance(value, np.number | np.bool_) else value
 
 
 def _are_modes(value: Any) -> bool:
@@ -93,16 +96,23 @@ def _are_modes(value: Any) -> bool:
 def _are_weights(value: Any) -> bool:
     if value is None or isinstance(value, str | os.PathLike):
         return True
-    from caps.realize import Pretrained  # a second of torch, which a saved model does without
+    from caps.realize import Pretrained  # torch, a second: a saved model is loaded without
 
     return isinstance(value, Pretrained)
+
+
+def _listed(value: Any) -> Any:
+    """Numbers or names as JSON values."""
+    if value is None or isinstance(value, str | int):
+        return value
+    return [_plain(each) for each in value]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FitOptions:
     """The options of a fit, checked.
 
-    >>> FitOptions.from_dict(FitOptions(train=0.5, causal=True).to_dict()).causal
+    >>> FitOptions.from_dict(FitOptions(train=2000, causal=True).to_dict()).causal
     True
     >>> FitOptions(aggregate="median")
     Traceback (most recent call last):
@@ -115,34 +125,44 @@ class FitOptions:
         "Part to learn from: rows (2000), share (0.5) or the moment it ends (2024-03-15). All rows "
         "if left out; CAPS then trusts that most of them are normal.",
         given=str | None,
+        saved=lambda value: None if value is None else str(value),
     )
     alarms: str | float = _option(
-        "1/1000",
-        "False alarms that are acceptable: 1/1000 (rows), 1/day, 2/week.",
-        given=str,
+        "1/1000", "False alarms that are acceptable: 1/1000 (rows), 1/day, 2/week.", given=str
     )
     construction: Construction = _choice(
         get_args(Construction), "How counterparts are made; all but caps are controls."
     )
     perturbed: bool = _flag(
-        True, "Learn from as many perturbations by rule beside the counterparts, unlike the paper."
+        True, "Learn from as many perturbations by rule beside the counterparts; the paper has none."
     )
     modes: Sequence[int] | None = _option(
         None,
-        "Numbers of the modes to make counterparts of; all, or those that known anomalies call "
-        "for, if left out.",
+        "Numbers of the modes to make counterparts of; if left out, all, or those that known "
+        "anomalies call for.",
         holds=_are_modes,
         wanted="the numbers of modes, such as [0, 2], or None for all",
+        saved=_listed,
     )
-    members: int | None = _count(
-        "Networks per channel whose logits are averaged; 2, but 1 for more than 16 channels."
+    members: int | None = _option(
+        None,
+        "Networks per channel whose logits are averaged; 2, but 1 for more than 16 channels.",
+        holds=lambda value: value is None or (_is_whole(value) and value >= 1),
+        wanted="a whole number of at least 1, or None",
     )
-    references: int | None = _count("Windows of training to make counterparts of, at most.")
+    references: int = _option(
+        384,  # with a counterpart for each mode: more than 200 steps of 16 can draw on
+        "Windows of training to make counterparts of, at most.",
+        holds=lambda value: _is_whole(value) and value >= 1,
+        wanted="a whole number of at least 1",
+    )
     memory: bool = _flag(
-        True, "Compare every stretch with those of training too; False leaves all to the detector."
+        True,
+        "Compare every stretch with those of the training part too; False leaves all to the "
+        "detector.",
     )
     level: bool = _flag(
-        True, "Without a memory: count a channel that leaves its range of training as evidence."
+        True, "Without a memory: count a channel that leaves its range of training as evidence too."
     )
     switches: bool = _flag(
         False,
@@ -168,30 +188,39 @@ class FitOptions:
         holds=_are_weights,
         wanted="a folder of weights, or None",
         given=Path | None,
-        saved=False,
+        saved=None,
     )
-    detector: DetectorConfig | Literal["auto"] | None = _config(
-        DetectorConfig,
+    detector: DetectorConfig | Literal["auto"] | None = _option(
         "auto",
-        "Sizes and training of the detector; None trains none and leaves all to the memory.",
-        'a caps.network.DetectorConfig, "auto", or None for the memory alone',
+        "Sizes and training of the detector; None does without and compares rows with those of "
+        "training alone.",
+        holds=lambda value: value is None or _is_auto(value) or isinstance(value, DetectorConfig),
+        wanted='a caps.network.DetectorConfig, "auto", or None to do without',
+        given=Literal["auto"] | None,
+        off="Train no detector: compare rows with those of training alone.",
+        saved=lambda value: value.to_dict() if isinstance(value, DetectorConfig) else value,
+        restored=lambda value: DetectorConfig.from_dict(value) if isinstance(value, dict) else value,
     )
-    rules: EventRules | None = _config(
-        EventRules, None, "What counts as one event.", "a caps.scoring.EventRules, or None"
-    )
+    rules: EventRules = _config(EventRules(), "What counts as one event.")
     columns: Any = _option(
         None,
-        "Metrics to use, separated by commas; if left out, every numeric column but labels (0 and "
-        "1 in a column called like one).",
+        "Metrics to use, in a command separated by commas; if left out, every numeric column but "
+        "labels (0 and 1 in a column called like one).",
         given=str | None,
+        saved=_listed,
     )
-    time: Any = _option(None, "Time column; recognised if left out.", given=str | None)
+    time: Any = _option(
+        None,
+        "Time column; recognised if left out.",
+        given=str | None,
+        saved=lambda value: value if isinstance(value, str | bool) else None,
+    )
     cache: Folder | None = _option(
         None,
         "Folder that keeps counterparts, for fitting the same series again.",
         holds=lambda value: value is None or isinstance(value, str | os.PathLike),
         wanted="a folder, or None",
-        saved=False,
+        saved=None,
     )
 
     def __post_init__(self) -> None:
@@ -200,9 +229,11 @@ class FitOptions:
             if not option.holds(value):
                 raise InputError(f"{name}={_shown(value)}", f"give {option.wanted}")
             object.__setattr__(self, name, _plain(value))
+        if self.detector is None and not self.memory:
+            raise InputError("neither a detector nor a memory", "leave one of them to CAPS")
 
     def detector_for(self, channels: int, *, many: int = 16) -> DetectorConfig | None:
-        """The detector of each of so many channels; None: the memory alone.
+        """The detector of each of so many channels; None: they are compared with training alone.
 
         More channels than `many` take one network each, to be fitted in minutes.
         """
@@ -215,24 +246,32 @@ class FitOptions:
             return replace(config, members=1)
         return config
 
-    def given(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, Any]:
         """All options by name, as `CAPS` takes them."""
         return {name: getattr(self, name) for name in OPTIONS}
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON values, without what belongs to a machine; `from_dict` gives the others back."""
-        values = {name: getattr(self, name) for name, each in OPTIONS.items() if each.saved}
-        return {name: _json(value) for name, value in values.items()}
+        """As JSON values, all but what belongs to a machine; `from_dict` gives them back."""
+        return {
+            name: option.saved(getattr(self, name))
+            for name, option in OPTIONS.items()
+            if option.saved is not None
+        }
 
     @classmethod
     def from_dict(cls, facts: Mapping[str, Any]) -> Self:
         """The options that `to_dict` described; other or missing keys are errors."""
-        odd = set(facts) ^ {name for name, each in OPTIONS.items() if each.saved}
+        odd = set(facts) ^ {name for name, option in OPTIONS.items() if option.saved is not None}
         if odd:
             raise ArtifactError(
                 f"a model with odd or missing options: {', '.join(sorted(odd))}", "fit it again"
             )
-        return cls(**{name: OPTIONS[name].read(value) for name, value in facts.items()})
+        return cls(**{name: OPTIONS[name].restored(value) for name, value in facts.items()})
 
 
-OPTIONS: dict[str, Option] = {each.name: each.metadata["option"] for each in fields(FitOptions)}
+OPTIONS: Mapping[str, Option] = {each.name: each.metadata["option"] for each in fields(FitOptions)}
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."
