@@ -26,7 +26,6 @@ from caps.scoring import (
     FitOptions,
     Fitted,
     Moment,
-    Span,
     alarm_rate,
     load_model,
     on_regular_grid,
@@ -35,7 +34,6 @@ from caps.scoring import (
     save_model,
     stretches_of,
 )
-from caps.series import Series
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -49,19 +47,24 @@ Options = ParamSpec("Options")
 DEEP = " " * 8
 
 
-def _of(
+def _taking(
     options: Callable[Options, object],
 ) -> Callable[[Callable[..., None]], Callable[Concatenate[Any, Options], None]]:
-    """Give `__init__` the keyword arguments of `options`, for readers, type checkers and sklearn."""
-    own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    """Give an `__init__` the keyword arguments of `options`, with their defaults."""
     signature = inspect.signature(options)
-    whole = signature.replace(parameters=[own, *signature.parameters.values()])
 
-    def shown(init: Callable[..., None]) -> Callable[Concatenate[Any, Options], None]:
-        init.__signature__ = whole  # type: ignore[attr-defined]
-        return init
+    def wrapped(init: Callable[..., None]) -> Callable[Concatenate[Any, Options], None]:
+        def taking(self: Any, /, *given: Options.args, **named: Options.kwargs) -> None:
+            bound = signature.bind(*given, **named)
+            bound.apply_defaults()
+            init(self, **bound.arguments)
 
-    return shown
+        own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
+        parameters = [own, *signature.parameters.values()]
+        taking.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+        return taking
+
+    return wrapped
 
 
 class CAPS(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
@@ -73,11 +76,9 @@ class CAPS(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     '1/day'
     """
 
-    @_of(FitOptions)
+    @_taking(FitOptions)  # scikit-learn, readers and type checkers see them in the signature
     def __init__(self, **options: Any) -> None:
-        bound = inspect.signature(FitOptions).bind(**options)
-        bound.apply_defaults()
-        for name, value in bound.arguments.items():
+        for name, value in options.items():
             setattr(self, name, value)
 
     def fit(
@@ -96,7 +97,7 @@ class CAPS(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         """
         options = self._options()
         series = read_input(X, columns=self.columns, time=self.time)
-        train = series if self.train is None else series.split(self.train)[0]
+        train = series.training_part(self.train)
         alarm_rate(self.alarms, train.sampling.step)
         known = stretches_of(series, () if known_anomalies is None else known_anomalies)
         grid, rows, notes = on_regular_grid(series)

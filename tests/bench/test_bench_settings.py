@@ -30,7 +30,7 @@ OF_CAPS = (
     "caps.scoring.calibration.SHRINKAGE",
     "caps.scoring.evidence.SMALLEST",
     "caps.scoring.level.USUAL",
-    "caps.scoring.fitting.REFERENCES",
+    "caps.scoring.fitting.ALL_REFERENCES",
     "caps.network.examples.SHARE",
     "caps.network.networks.CLIP",
     "caps.recover.references.STRIDE",

@@ -12,7 +12,7 @@ from caps.cli.main import main
 from caps.fleet import Settings, find_series
 from caps.fleet.jobs import Task, work
 from caps.network.config import DetectorConfig
-from untrained_weights import noisy_wave, save_untrained_weights
+from untrained_weights import hurry, noisy_wave, save_untrained_weights
 
 HURRIED = DetectorConfig(width=8, members=1, steps=2, dilations=(1,), batch=4)
 ROWS = 400
@@ -28,8 +28,7 @@ def weights(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture(autouse=True)
 def small_detector(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("caps.estimator.DetectorConfig", lambda: HURRIED)
-    monkeypatch.setattr("caps.scoring.fitting.REFERENCES", 16)
+    hurry(monkeypatch, HURRIED, 16)
     monkeypatch.chdir(tmp_path)
 
 

@@ -8,8 +8,8 @@ import pytest
 from caps import CAPS
 from caps.errors import InputError
 from caps.network.config import DetectorConfig
-from caps.scoring.calibration import alarm_rate
 from caps.scoring import FitOptions
+from caps.scoring.calibration import alarm_rate
 from caps.scoring.spans import EventRules
 
 WRONG: list[tuple[str, Any]] = [

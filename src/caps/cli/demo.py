@@ -132,7 +132,7 @@ def _detect(
     with fit_progress() as progress:
         model.fit(series, progress=progress)
     analysis = model.analyze(series)
-    train_rows = len(series.split(telemetry.train_end)[0])
+    train_rows = len(series.training_part(telemetry.train_end))
     run = Run(
         title="A simulated month of telemetry",
         model=model,

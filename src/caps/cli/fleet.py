@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import App, Parameter
 
+from caps.cli.options import takes_fit_options
 from caps.cli.results import fit_progress, names_in, quiet_threads
+from caps.scoring import FitOptions
 
 if TYPE_CHECKING:
     from caps.fleet import FleetResult
@@ -25,24 +27,17 @@ fleet = App(
 
 
 @fleet.command
+@takes_fit_options
 def fit(
     source: Path,
     *,
     out: Path,
     id: str | None = None,
-    columns: str | None = None,
-    time: str | None = None,
-    train: str | None = None,
-    alarms: str = "1/1000",
-    aggregate: Literal["max", "top5"] = "max",
-    switches: Annotated[bool, Parameter(negative="")] = False,
-    causal: Annotated[bool, Parameter(negative="")] = False,
-    seed: int = 0,
+    options: FitOptions,
     engine: EngineOption = "local",
     workers: int | None = None,
     ray_address: str | None = None,
     retries: int = 2,
-    pretrained: Path | None = None,
     json_output: Json = False,
 ) -> None:
     """Fit one model for each series; run it again to go on where it was stopped.
@@ -58,22 +53,6 @@ def fit(
         Folder for models, scores, events, series.parquet and summary.html.
     id
         Column of a long table that tells the series apart.
-    columns
-        Columns to use, separated by commas; of a long table: the values.
-    time
-        Time column; recognised if left out.
-    train
-        Part to learn from: rows, share or the moment it ends; all rows if left out.
-    alarms
-        False alarms that are acceptable in each series: 1/1000 (rows), 1/day, 2/week.
-    aggregate
-        How several metrics of one series are put together.
-    switches
-        Learn metrics that only switch between two values too, where others vary freely.
-    causal
-        Score each row by the past alone.
-    seed
-        Same seed, same models, on either engine.
     engine
         Processes of this machine, or Ray.
     workers
@@ -82,29 +61,18 @@ def fit(
         Of a running Ray cluster; Ray starts one on this machine if left out.
     retries
         How often a series that failed is tried again; bad input is not.
-    pretrained
-        Folder of pretrained weights, instead of the shipped ones.
     json_output
         Print JSON instead of text.
     """
     quiet_threads()
-    from caps.fleet import Settings, find_series, fit_fleet
+    from caps.fleet import find_series, fit_fleet
 
-    settings = Settings(
-        alarms=alarms,
-        time=time,
-        aggregate=aggregate,
-        switches=switches,
-        causal=causal,
-        seed=seed,
-        pretrained=None if pretrained is None else str(pretrained),
-    )
-    entries = find_series(source, id=id, columns=names_in(columns), time=time, train=train)
+    entries = find_series(source, id=id, columns=options.columns, time=options.time)
     with fit_progress() as progress:
         result = fit_fleet(
             entries,
             out,
-            settings,
+            options,
             engine=engine,
             workers=workers,
             ray_address=ray_address,
@@ -165,17 +133,17 @@ def score(
         Print JSON instead of text.
     """
     quiet_threads()
-    from caps.fleet import Settings, find_series, score_fleet
+    from caps.fleet import ScoreOptions, find_series, score_fleet
 
     folder = None if pretrained is None else str(pretrained)
-    settings = Settings(alarms=alarms, time=time, pretrained=folder)
+    options = ScoreOptions(alarms=alarms, time=time, pretrained=folder)
     entries = find_series(source, id=id, columns=names_in(columns), time=time)
     with fit_progress() as progress:
         result = score_fleet(
             entries,
             models,
             out,
-            settings,
+            options,
             engine=engine,
             workers=workers,
             ray_address=ray_address,

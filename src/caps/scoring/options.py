@@ -42,29 +42,24 @@ class Option:
     restored: Callable[[Any], Any] = _unchanged  # from what `saved` made of it
 
 
-def _option(default: Any, help: str, **facts: Any) -> Any:
-    return field(default=default, metadata={"option": Option(help, **facts)})
+def _option(help: str, **facts: Any) -> dict[str, Option]:
+    return {"option": Option(help, **facts)}
 
 
-def _choice(choices: Sequence[str], help: str, **facts: Any) -> Any:
+def _choice(choices: Sequence[str], help: str, **facts: Any) -> dict[str, Option]:
     wanted = f"one of {', '.join(choices)}"
-    return _option(choices[0], help, holds=lambda value: value in choices, wanted=wanted, **facts)
+    return _option(help, holds=lambda value: value in choices, wanted=wanted, **facts)
 
 
-def _flag(default: bool, help: str, **facts: Any) -> Any:
+def _flag(help: str, **facts: Any) -> dict[str, Option]:
+    def holds(value: Any) -> bool:
+        return isinstance(value, bool | np.bool_)
+
+    return _option(help, holds=holds, wanted="True or False", **facts)
+
+
+def _config(kind: type[Any], help: str) -> dict[str, Option]:
     return _option(
-        default,
-        help,
-        holds=lambda value: isinstance(value, bool | np.bool_),
-        wanted="True or False",
-        **facts,
-    )
-
-
-def _config(default: Any, help: str) -> Any:
-    kind = type(default)
-    return _option(
-        default,
         help,
         holds=lambda value: isinstance(value, kind),
         wanted=f"a {kind.__module__.rpartition('.')[0]}.{kind.__name__}",
@@ -73,8 +68,9 @@ def _config(default: Any, help: str) -> Any:
     )
 
 
-def _is_auto(value: object) -> bool:
-    return isinstance(value, str) and value == "auto"
+def _is_detector(value: object) -> bool:
+    named = isinstance(value, str) and value == "auto"
+    return value is None or named or isinstance(value, DetectorConfig)
 
 
 def _is_whole(value: object) -> bool:
@@ -120,107 +116,153 @@ class FitOptions:
     caps.errors.InputError: aggregate='median': give one of max, top5
     """
 
-    train: int | float | str | date | np.datetime64 | None = _option(
-        None,
-        "Part to learn from: rows (2000), share (0.5) or the moment it ends (2024-03-15). All rows "
-        "if left out; CAPS then trusts that most of them are normal.",
-        given=str | None,
-        saved=lambda value: None if value is None else str(value),
+    train: int | float | str | date | np.datetime64 | None = field(
+        default=None,
+        metadata=_option(
+            "Part to learn from: rows (2000), share (0.5) or the moment it ends (2024-03-15). All "
+            "rows if left out; CAPS then trusts that most of them are normal.",
+            given=str | None,
+            saved=lambda value: None if value is None else str(value),
+        ),
     )
-    alarms: str | float = _option(
-        "1/1000", "False alarms that are acceptable: 1/1000 (rows), 1/day, 2/week.", given=str
+    alarms: str | float = field(
+        default="1/1000",
+        metadata=_option(
+            "False alarms that are acceptable: 1/1000 (rows), 1/day, 2/week.", given=str
+        ),
     )
-    construction: Construction = _choice(
-        get_args(Construction), "How counterparts are made; all but caps are controls."
+    construction: Construction = field(
+        default="caps",
+        metadata=_choice(
+            get_args(Construction), "How counterparts are made; all but caps are controls."
+        ),
     )
-    perturbed: bool = _flag(
-        True, "Learn from as many perturbations by rule beside the counterparts; the paper has none."
+    perturbed: bool = field(
+        default=True,
+        metadata=_flag(
+            "Learn from as many perturbations by rule beside the counterparts; the paper has none."
+        ),
     )
-    modes: Sequence[int] | None = _option(
-        None,
-        "Numbers of the modes to make counterparts of; if left out, all, or those that known "
-        "anomalies call for.",
-        holds=_are_modes,
-        wanted="the numbers of modes, such as [0, 2], or None for all",
-        saved=_listed,
+    modes: Sequence[int] | None = field(
+        default=None,
+        metadata=_option(
+            "Numbers of the modes to make counterparts of; if left out, all, or those that known "
+            "anomalies call for.",
+            holds=_are_modes,
+            wanted="the numbers of modes, such as [0, 2], or None for all",
+            saved=_listed,
+        ),
     )
-    members: int | None = _option(
-        None,
-        "Networks per channel whose logits are averaged; 2, but 1 for more than 16 channels.",
-        holds=lambda value: value is None or (_is_whole(value) and value >= 1),
-        wanted="a whole number of at least 1, or None",
+    members: int | None = field(
+        default=None,
+        metadata=_option(
+            "Networks per channel whose logits are averaged; 2, but 1 for more than 16 channels.",
+            holds=lambda value: value is None or (_is_whole(value) and value >= 1),
+            wanted="a whole number of at least 1, or None",
+        ),
     )
-    references: int = _option(
-        384,  # with a counterpart for each mode: more than 200 steps of 16 can draw on
-        "Windows of training to make counterparts of, at most.",
-        holds=lambda value: _is_whole(value) and value >= 1,
-        wanted="a whole number of at least 1",
+    references: int = field(
+        default=384,  # with a counterpart for each mode: more than 200 steps of 16 can draw on
+        metadata=_option(
+            "Windows of training to make counterparts of, at most.",
+            holds=lambda value: _is_whole(value) and value >= 1,
+            wanted="a whole number of at least 1",
+        ),
     )
-    memory: bool = _flag(
-        True,
-        "Compare every stretch with those of the training part too; False leaves all to the "
-        "detector.",
+    memory: bool = field(
+        default=True,
+        metadata=_flag(
+            "Compare every stretch with those of the training part too; False leaves all to the "
+            "detector."
+        ),
     )
-    level: bool = _flag(
-        True, "Without a memory: count a channel that leaves its range of training as evidence too."
+    level: bool = field(
+        default=True,
+        metadata=_flag(
+            "Without a memory: count a channel that leaves its range of training as evidence too."
+        ),
     )
-    switches: bool = _flag(
-        False,
-        "Learn metrics that only switch between two values too, where others vary freely.",
-        given=bool,
+    switches: bool = field(
+        default=False,
+        metadata=_flag(
+            "Learn metrics that only switch between two values too, where others vary freely.",
+            given=bool,
+        ),
     )
-    seed: int = _option(
-        0,
-        "Same seed, same result.",
-        holds=lambda value: _is_whole(value) and 0 <= value < 2**63,
-        wanted="0 or a positive whole number",
-        given=int,
+    seed: int = field(
+        default=0,
+        metadata=_option(
+            "Same seed, same result.",
+            holds=lambda value: _is_whole(value) and 0 <= value < 2**63,
+            wanted="0 or a positive whole number",
+            given=int,
+        ),
     )
-    aggregate: Aggregate = _choice(
-        AGGREGATES,
-        "How several metrics are put together: the strongest evidence, or the mean of the top5.",
-        given=Aggregate,
+    aggregate: Aggregate = field(
+        default="max",
+        metadata=_choice(
+            AGGREGATES,
+            "How several metrics are put together: the strongest evidence, or the mean of the "
+            "top5.",
+            given=Aggregate,
+        ),
     )
-    causal: bool = _flag(False, "Score each row by the past alone.", given=bool)
-    pretrained: "Pretrained | Folder | None" = _option(
-        None,
-        "Folder of pretrained weights, instead of the shipped ones.",
-        holds=_are_weights,
-        wanted="a folder of weights, or None",
-        given=Path | None,
-        saved=None,
+    causal: bool = field(
+        default=False, metadata=_flag("Score each row by the past alone.", given=bool)
     )
-    detector: DetectorConfig | Literal["auto"] | None = _option(
-        "auto",
-        "Sizes and training of the detector; None does without and compares rows with those of "
-        "training alone.",
-        holds=lambda value: value is None or _is_auto(value) or isinstance(value, DetectorConfig),
-        wanted='a caps.network.DetectorConfig, "auto", or None to do without',
-        given=Literal["auto"] | None,
-        off="Train no detector: compare rows with those of training alone.",
-        saved=lambda value: value.to_dict() if isinstance(value, DetectorConfig) else value,
-        restored=lambda value: DetectorConfig.from_dict(value) if isinstance(value, dict) else value,
+    pretrained: "Pretrained | Folder | None" = field(
+        default=None,
+        metadata=_option(
+            "Folder of pretrained weights, instead of the shipped ones.",
+            holds=_are_weights,
+            wanted="a folder of weights, or None",
+            given=Path | None,
+            saved=None,
+        ),
     )
-    rules: EventRules = _config(EventRules(), "What counts as one event.")
-    columns: Any = _option(
-        None,
-        "Metrics to use, in a command separated by commas; if left out, every numeric column but "
-        "labels (0 and 1 in a column called like one).",
-        given=str | None,
-        saved=_listed,
+    detector: DetectorConfig | Literal["auto"] | None = field(
+        default="auto",
+        metadata=_option(
+            "Sizes and training of the detector; None does without and compares rows with those "
+            "of training alone.",
+            holds=_is_detector,
+            wanted='a caps.network.DetectorConfig, "auto", or None to do without',
+            given=Literal["auto"] | None,
+            off="Train no detector: compare rows with those of training alone.",
+            saved=lambda value: value.to_dict() if isinstance(value, DetectorConfig) else value,
+            restored=lambda value: (
+                DetectorConfig.from_dict(value) if isinstance(value, dict) else value
+            ),
+        ),
     )
-    time: Any = _option(
-        None,
-        "Time column; recognised if left out.",
-        given=str | None,
-        saved=lambda value: value if isinstance(value, str | bool) else None,
+    rules: EventRules = field(
+        default=EventRules(), metadata=_config(EventRules, "What counts as one event.")
     )
-    cache: Folder | None = _option(
-        None,
-        "Folder that keeps counterparts, for fitting the same series again.",
-        holds=lambda value: value is None or isinstance(value, str | os.PathLike),
-        wanted="a folder, or None",
-        saved=None,
+    columns: Any = field(
+        default=None,
+        metadata=_option(
+            "Metrics to use, in a command separated by commas; if left out, every numeric column "
+            "but labels (0 and 1 in a column called like one).",
+            given=str | None,
+            saved=_listed,
+        ),
+    )
+    time: Any = field(
+        default=None,
+        metadata=_option(
+            "Time column; recognised if left out.",
+            given=str | None,
+            saved=lambda value: value if isinstance(value, str | bool) else None,
+        ),
+    )
+    cache: Folder | None = field(
+        default=None,
+        metadata=_option(
+            "Folder that keeps counterparts, for fitting the same series again.",
+            holds=lambda value: value is None or isinstance(value, str | os.PathLike),
+            wanted="a folder, or None",
+            saved=None,
+        ),
     )
 
     def __post_init__(self) -> None:

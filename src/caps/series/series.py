@@ -135,6 +135,10 @@ class Series:
             )
         return self[:row], self[row:]
 
+    def training_part(self, at: int | float | str | date | np.datetime64 | None) -> "Series":
+        """The first part of `split(at)`; all rows for None."""
+        return self if at is None else self.split(at)[0]
+
     def on_grid(self) -> "tuple[Series, NDArray[np.intp]]":
         """Put the rows on a gapless grid; rows that were left out appear as not observed.
 

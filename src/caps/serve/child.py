@@ -68,7 +68,7 @@ def fit_and_save(job: dict[str, Any], out: Path) -> None:
     )
     model.fit(kept, known_anomalies=_shifted(request["known"], skip), progress=_Progress())
     _tell(stage="saving", share=1.0)
-    train = len(kept) if request["train"] is None else len(kept.split(request["train"])[0])
+    train = len(kept.training_part(request["train"]))
     facts = {
         "channels": list(model.fitted_.names),
         "train": [skip, skip + train],

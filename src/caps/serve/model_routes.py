@@ -223,7 +223,7 @@ def check_fit(series: Series, request: FitRequest) -> None:
             f"{request.skip} of {len(series)} rows are skipped", "leave some rows to learn from"
         )
     kept = series[request.skip :].select(*(request.columns or series.channels))
-    train = kept if request.train is None else kept.split(request.train)[0]
+    train = kept.training_part(request.train)
     if len(train) < LEAST_CALIBRATION:
         raise InputError(f"{len(train)} rows to learn from", "give a longer training part")
     alarm_rate(request.alarms or DEFAULT_ALARMS, train.sampling.step)
