@@ -5,11 +5,13 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
+import numpy as np
 from cyclopts import App, Parameter
 
 from caps.cli.options import takes_fit_options
 from caps.cli.results import fit_progress, names_in, quiet_threads
 from caps.scoring import FitOptions
+from caps.series import write_moment
 
 if TYPE_CHECKING:
     from caps.fleet import FleetResult
@@ -135,8 +137,7 @@ def score(
     quiet_threads()
     from caps.fleet import ScoreOptions, find_series, score_fleet
 
-    folder = None if pretrained is None else str(pretrained)
-    options = ScoreOptions(alarms=alarms, time=time, pretrained=folder)
+    options = ScoreOptions(alarms=alarms, time=time, pretrained=pretrained)
     entries = find_series(source, id=id, columns=names_in(columns), time=time)
     with fit_progress() as progress:
         result = score_fleet(
@@ -178,12 +179,14 @@ def _print(result: "FleetResult", out: Path) -> None:
     if stirred:
         table = Table("series", "severity", "events", "strongest event", "kind")
         for each in stirred[:MOST_LISTED]:
-            when = each["strongest_time"] or f"row {each['strongest_row']}"
+            when = f"row {each['strongest_row']}"
+            if each["strongest_time"] is not None:
+                when = write_moment(np.datetime64(each["strongest_time"]), "m")
             table.add_row(
                 each["series"],
                 f"{each['severity']:.1f}",
                 str(each["events"]),
-                when[:16].replace("T", " "),
+                when,
                 each["strongest_kind"] or "",
             )
         console.print(table)

@@ -10,8 +10,6 @@ from cyclopts import Parameter
 from caps.cli.results import names_in
 from caps.scoring import OPTIONS, FitOptions
 
-OPTION = inspect.Parameter.KEYWORD_ONLY
-
 
 def takes_fit_options(command: Callable[..., None]) -> Callable[..., None]:
     """Let a command that wants `options: FitOptions` take every one of them by its name."""
@@ -34,12 +32,15 @@ def takes_fit_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _parameters() -> Iterator[inspect.Parameter]:
-    defaults = inspect.signature(FitOptions).parameters
     for name, option in OPTIONS.items():
         if option.off:
-            kind = Annotated[bool, Parameter(negative="", help=option.off)]
-            yield inspect.Parameter(f"no_{name}", OPTION, default=False, annotation=kind)
+            yield _keyword(f"no_{name}", bool, False, option.off)
         elif option.given is not None:
-            kind = Annotated[option.given, Parameter(negative="", help=option.help)]
-            default = defaults[name].default
-            yield inspect.Parameter(name, OPTION, default=default, annotation=kind)
+            yield _keyword(name, option.given, option.default, option.help)
+
+
+def _keyword(name: str, kind: Any, default: Any, help: str) -> inspect.Parameter:
+    shown: Any = Annotated[kind, Parameter(negative="", help=help)]
+    return inspect.Parameter(
+        name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=shown
+    )

@@ -19,6 +19,7 @@ from caps.neighbours import (
     summed_up_alone,
 )
 from caps.scoring import FLOOR, MEASURES, NEAR, NEW, Memory, Part, Usual
+from caps.series import write_moment
 
 FloatArray = NDArray[np.float64]
 
@@ -154,9 +155,5 @@ def _laid_over(past: FloatArray, here: Singles, form: Form) -> FloatArray:
 
 def _clock(moment: np.datetime64, timezone: str | None) -> str:
     """A moment as a person writes it, in the zone of the data."""
-    text = str(moment.astype("datetime64[m]"))
-    if timezone is not None:
-        import pandas as pd
-
-        text = str(pd.Timestamp(moment, tz="UTC").tz_convert(timezone))[:16]
-    return " ".join(filter(None, [text.replace("T", " "), timezone]))
+    text = write_moment(moment, "m", timezone=timezone)
+    return " ".join(filter(None, [text, timezone]))

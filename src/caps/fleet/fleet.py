@@ -4,9 +4,9 @@ import json
 import os
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import caps
 from caps.artifacts import write_text
@@ -24,7 +24,6 @@ from caps.scoring import FitOptions
 TABLE, PAGE = "series.parquet", "summary.html"
 KIND = "caps.fleet"
 RETRIES = 2
-AnyOptions = TypeVar("AnyOptions", FitOptions, ScoreOptions)
 
 # Called with what was done so far and the share of all series.
 FleetProgress = Callable[[str, float], None]
@@ -85,8 +84,9 @@ def fit_fleet(
     that was stopped goes on where it was.
     """
     folder = Path(out).absolute()
-    given = _absolute(options or FitOptions())
-    tasks = [Task(_located(entry), given, folder) for entry in entries]
+    given = options or FitOptions()
+    weights = _folder(given.pretrained)
+    tasks = [Task(_located(entry), given, folder, weights) for entry in entries]
     start = _start(engine, workers, ray_address)
     return _carry_out("fit", tasks, folder, start, retries, progress)
 
@@ -109,8 +109,9 @@ def score_fleet(
         raise InputError(f"{models} holds no fleet of models", "fit one with `caps fleet fit`")
     if folder == home:
         raise InputError(f"{out} holds the models", "name another folder with --out")
-    given = _absolute(options or ScoreOptions())
-    tasks = [Task(_located(entry), given, folder, home / MODELS) for entry in entries]
+    given = options or ScoreOptions()
+    weights = _folder(given.pretrained)
+    tasks = [Task(_located(entry), given, folder, weights, home / MODELS) for entry in entries]
     start = _start(engine, workers, ray_address)
     return _carry_out("score", tasks, folder, start, retries, progress)
 
@@ -205,9 +206,9 @@ def _located(entry: Entry) -> Entry:
     return Entry(entry.id, entry.source.absolute(), entry.stamp, entry.columns, entry.train)
 
 
-def _absolute(options: AnyOptions) -> AnyOptions:
-    if options.pretrained is None:
-        return options
-    if not isinstance(options.pretrained, str | os.PathLike):
+def _folder(pretrained: object) -> str | None:
+    if pretrained is None:
+        return None
+    if not isinstance(pretrained, str | os.PathLike):
         raise InputError("weights that are no folder", "name one: every process loads its own")
-    return replace(options, pretrained=str(Path(options.pretrained).absolute()))
+    return str(Path(pretrained).absolute())

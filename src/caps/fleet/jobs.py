@@ -33,20 +33,21 @@ class ScoreOptions:
 
     alarms: str | None = None
     time: str | None = None
-    pretrained: str | None = None
+    pretrained: str | os.PathLike[str] | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON values, without the folder of the weights: what it holds counts."""
+        """As JSON values, without what belongs to a machine."""
         return {"alarms": self.alarms, "time": self.time}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Task:
-    """One series and what to do with it; `models` is the folder of models to score with."""
+    """One series and what to do with it; `weights` and `models`, to score with, are folders."""
 
     entry: Entry
     options: FitOptions | ScoreOptions
     out: Path
+    weights: str | None = None
     models: Path | None = None
 
     @property
@@ -60,8 +61,8 @@ class Task:
             "rows": [entry.stamp, entry.columns, entry.train],
             "options": self.options.to_dict(),
             "weights": None
-            if self.options.pretrained is None
-            else _digest(Path(self.options.pretrained) / "manifest.json"),
+            if self.weights is None
+            else _digest(Path(self.weights) / "manifest.json"),
             "model": model,
         }
         return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:32]
@@ -131,7 +132,7 @@ def _fitted(task: Task) -> dict[str, Any]:
         task.options,
         train=train,
         columns=entry.columns,
-        pretrained=_weights(task.options.pretrained),
+        pretrained=_weights(task.weights),
     )
     series, model = _series(task, entry.columns, options.time), CAPS(**options.parameters())
     started, used = time.monotonic(), time.process_time()
@@ -155,7 +156,7 @@ def _scored(task: Task) -> dict[str, Any]:
         raise InputError(
             f"there is no model of {entry.id!r} in {task.models}", "fit this series first"
         )
-    model = CAPS.load(folder, pretrained=_weights(options.pretrained))
+    model = CAPS.load(folder, pretrained=_weights(task.weights))
     if options.alarms is not None:
         model.set_alarms(options.alarms)
     clock = model.time if options.time is None else options.time

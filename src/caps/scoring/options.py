@@ -40,6 +40,7 @@ class Option:
     off: str = ""  # help of a command's --no-NAME, which gives None
     saved: Callable[[Any], Any] | None = _unchanged  # None: it belongs to a machine or a process
     restored: Callable[[Any], Any] = _unchanged  # from what `saved` made of it
+    default: Any = None  # that of its field
 
 
 def _option(help: str, **facts: Any) -> dict[str, Option]:
@@ -311,7 +312,9 @@ class FitOptions:
         return cls(**{name: OPTIONS[name].restored(value) for name, value in facts.items()})
 
 
-OPTIONS: Mapping[str, Option] = {each.name: each.metadata["option"] for each in fields(FitOptions)}
+OPTIONS: Mapping[str, Option] = {
+    each.name: replace(each.metadata["option"], default=each.default) for each in fields(FitOptions)
+}
 
 
 def _shown(value: object) -> str:
