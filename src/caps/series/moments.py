@@ -8,7 +8,7 @@ from typing import Literal, cast
 import numpy as np
 
 from caps.errors import InputError
-from caps.series.timestamps import TimeArray, TimeFormat, read_times
+from caps.series.timestamps import TimeArray, TimeFormat, read_times, to_nanoseconds
 
 Time = int | float | str | date | np.datetime64
 Unit = Literal["D", "m", "s", "ms", "us", "ns"]
@@ -73,6 +73,8 @@ def write_moment(
 
 
 def _nanoseconds(time: Time, timezone: str | None) -> int:
+    if isinstance(time, np.datetime64) and timezone is None:
+        return int(to_nanoseconds(np.array([time]), _COLUMN)[0].astype(np.int64))
     if isinstance(time, str) and not (_NUMBER.fullmatch(time) or _FINE.search(time)):
         with suppress(ValueError):
             time = datetime.fromisoformat(time.strip())
