@@ -4,8 +4,10 @@ import numpy as np
 
 from caps.events.analysis import Analysis
 from caps.scoring.calibration import calibrate
-from caps.scoring.fitted import Channel, Fitted, Scores
-from caps.scoring.memory import LARGEST, Memory
+from caps.scoring.channels import LearnedChannel
+from caps.scoring.config import ScoringConfig
+from caps.scoring.fitted import Fitted, Scores
+from caps.scoring.memory import Memory
 from caps.scoring.spans import EventRules
 from caps.series import Scaler, Series, read
 
@@ -32,21 +34,24 @@ def analysed(
     The analysis is of the rows from `first` on.
     """
     series: Series = read(data)
-    scaler = Scaler.fit(series.values[:TRAIN], clip=LARGEST)
+    scaler = Scaler.fit(series.values[:TRAIN], clip=ScoringConfig().clip)
     scaled = scaler.transform(series.values)
     evidence = np.where(np.isfinite(scaled), 0.01, np.nan)
     for name, rows in loud.items():
         place = series.channels.index(name)
         evidence[rows, place] = np.where(np.isfinite(scaled[rows, place]), 8.0, np.nan)
+    calibration = calibrate(np.random.default_rng(0).beta(1, 20, 2000))
     channels = tuple(
-        Channel(
+        LearnedChannel(
             name,
-            "learned",
             TRAIN,
-            None,
-            None,
             scaled[:TRAIN, place].astype(np.float32),
+            calibration,
+            detector=None,
             memory=Memory.fit(scaled[:TRAIN, place]) if memory else None,
+            standardiser=None,
+            level=None,
+            bound=None,
         )
         for place, name in enumerate(series.channels)
     )
@@ -55,12 +60,11 @@ def analysed(
     known = np.isfinite(evidence)
     score = 1 - np.exp(-np.where(known, evidence, 0.0).max(axis=1))
     score = np.where(known.any(axis=1), score, np.nan)
-    calibration = calibrate(np.random.default_rng(0).beta(1, 20, 2000))
     start = None if series.time is None else series.time[0]
     step = series.sampling.step
     fitted = Fitted(channels, scaler, calibration, "max", causal, step, start)
     rest, rows = series[first:], np.arange(len(series) - first)
-    usual = tuple(each.memory.usual if each.memory else {} for each in channels)
+    held_to = tuple(each.memory.standardisers if each.memory else {} for each in channels)
     overlap = fitted.find_overlap(rest, scaled[first:])
-    scores = Scores(score[first:], evidence[first:], overlap, usual)
+    scores = Scores(score[first:], evidence[first:], overlap, held_to)
     return Analysis(rest, rest, rows, fitted, scores, 0.9, rules or EventRules())

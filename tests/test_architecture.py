@@ -8,12 +8,22 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src" / "caps"
 
 # Every package and what it may import from CAPS; OPEN is open to all.
-OPEN = {"artifacts", "errors", "json_text", "lazy", "orphans", "replacing", "training"}
+OPEN = {
+    "artifacts",
+    "configuration",
+    "errors",
+    "json_text",
+    "lazy",
+    "orphans",
+    "replacing",
+    "training",
+}
 MAY_IMPORT = {
     "errors": set(),
     "lazy": set(),
     "json_text": set(),
     "artifacts": set(),
+    "configuration": set(),
     "orphans": set(),
     "replacing": set(),
     "training": set(),
@@ -22,7 +32,7 @@ MAY_IMPORT = {
     "simulate": {"series"},
     "represent": {"simulate", "series"},
     "realize": {"represent", "simulate", "series"},
-    "recover": {"realize", "represent", "series"},
+    "recover": {"realize", "represent", "neighbours", "series"},
     "neighbours": {"series"},
     "network": {"recover", "series"},
     "scoring": {"neighbours", "network", "recover", "realize", "series"},
@@ -41,7 +51,8 @@ MAY_IMPORT["estimator"] = {
 }  # fmt: skip
 MAY_IMPORT["bench"] = set(MAY_IMPORT) - {"report", "export", "serve", "fleet", "watch"}
 WITHOUT_TORCH = {
-    "artifacts", "errors", "json_text", "metrics", "orphans", "replacing", "series", "simulate",
+    "artifacts", "configuration", "errors", "json_text", "metrics", "neighbours", "orphans",
+    "replacing", "series", "simulate",
 }  # fmt: skip
 
 

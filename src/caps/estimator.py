@@ -108,7 +108,7 @@ class CAPS(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         fitted = fit_channels(
             grid,
             int(rows[len(train) - 1]) + 1,
-            load_weights(self.pretrained),
+            None if options.detector is None else load_weights(self.pretrained),
             options,
             known=[(int(rows[start]), int(rows[end - 1]) + 1) for start, end in known],
             progress=progress,
@@ -226,7 +226,8 @@ class CAPS(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         same ones that the model was fitted with.
         """
         fitted, options = load_model(Path(folder))
-        model = cls(**{**options.parameters(), "pretrained": pretrained})
+        carried = {"rules": fitted.calibration.rules, "config": fitted.config}
+        model = cls(**options.parameters() | carried | {"pretrained": pretrained})
         model.fitted_ = fitted
         return model
 

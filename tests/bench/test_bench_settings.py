@@ -4,13 +4,15 @@ import importlib
 import os
 import subprocess
 import sys
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from odd_methods import make
 from small_series import WriteSeries
 
+from caps.bench.caps_methods import CapsMethod
 from caps.bench.cells import of_other_settings
 from caps.bench.datasets import find_series
 from caps.bench.facts import fact
@@ -18,21 +20,11 @@ from caps.bench.methods import METHODS, make_method
 from caps.bench.runner import planned, run
 from caps.bench.scoring_constants import scoring_constants
 from caps.bench.settings import config_hash
+from caps.neighbours import NeighbourConfig
+from caps.network import DetectorConfig
+from caps.scoring import CalibrationConfig, ScoringConfig
 
 OF_CAPS = (
-    "caps.scoring.memory.LENGTHS",
-    "caps.scoring.memory.SHARPNESS_OF_PARTS",
-    "caps.scoring.memory.SHARPNESS_OF_LENGTHS",
-    "caps.scoring.memory.DETECTOR_WEIGHT",
-    "caps.scoring.memory.STEPS",
-    "caps.neighbours.index.BANK",
-    "caps.scoring.calibration.LEVELS",
-    "caps.scoring.calibration.SHRINKAGE",
-    "caps.scoring.evidence.SMALLEST",
-    "caps.scoring.level.USUAL",
-    "caps.scoring.fitting.ALL_REFERENCES",
-    "caps.network.examples.SHARE",
-    "caps.network.networks.CLIP",
     "caps.recover.references.STRIDE",
     "caps.recover.contamination.CLEAR",
     "caps.recover.perturbations.LONGEST",
@@ -42,13 +34,18 @@ OF_CAPS = (
     "caps.bench.execution.KNOWN_SHARE",
     "caps.metrics.volume.THRESHOLDS",
 )
+CONFIGS = {
+    "neighbours": NeighbourConfig,
+    "scoring": ScoringConfig,
+    "calibration": CalibrationConfig,
+    "detector": DetectorConfig,
+}
 OF_OTHERS = {
     "lof": "caps.baselines.subsequences.MOST",
     "matrix-profile": "caps.baselines.matrix_profile.SHORTEST",
     "tcn-ae": "caps.baselines.regression.STEPS",
     "tcn-injection": "caps.baselines.labelled.PAIRS",
     "tcn-supervised-focal": "caps.baselines.labelled.FOCUS",
-    "tcn-forecast": "caps.network.networks.CLIP",
     "usad": "caps.baselines.peers.LIMIT",
     "caps-paper": "caps.recover.references.LIMIT",
 }
@@ -77,6 +74,28 @@ def test_every_number_that_scores_changes_the_hash(
     assert config_hash("caps", make_method) != hash_of_caps
 
 
+@pytest.mark.parametrize("name", CONFIGS)
+@pytest.mark.parametrize("method", ["caps", "caps-memory"])
+def test_every_number_of_a_configuration_is_a_setting(name: str, method: str) -> None:
+    facts = make_method(method, 0).settings()
+    told = facts["detector"] if name == "detector" else facts["config"][name]
+    if name == "detector" and method == "caps-memory":
+        assert told is None
+        return
+    assert told == fact(CONFIGS[name]())
+    assert set(told) == {field.name for field in fields(CONFIGS[name])}
+
+
+def test_another_number_of_a_configuration_is_another_cell(hash_of_caps: str) -> None:
+    class Other(CapsMethod):
+        def settings(self) -> dict[str, Any]:
+            facts = super().settings()
+            facts["config"]["neighbours"]["overlap"]["run"] *= 2
+            return facts
+
+    assert config_hash("caps", lambda name, seed: Other(seed)) != hash_of_caps
+
+
 @pytest.mark.parametrize("method", OF_OTHERS)
 def test_the_numbers_of_a_baseline_change_its_hash(
     method: str, monkeypatch: pytest.MonkeyPatch
@@ -89,18 +108,14 @@ def test_the_numbers_of_a_baseline_change_its_hash(
 def test_what_cannot_score_leaves_the_hash_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     names = ("lof", "usad", "random", "matrix-profile")
     before = [config_hash(name, make_method) for name in names]
-    change(monkeypatch, "caps.scoring.memory.LENGTHS")
+    change(monkeypatch, "caps.recover.contamination.CLEAR")
     change(monkeypatch, "caps.baselines.regression.STEPS")
     assert [config_hash(name, make_method) for name in names] == before
 
 
-def test_defaults_of_configurations_and_shipped_weights_count(
+def test_shipped_weights_count(
     hash_of_caps: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    from caps.network.config import DetectorConfig
-
-    told = scoring_constants(make_method("caps", 0))["caps.network.config"]["DetectorConfig"]
-    assert DetectorConfig().steps in told["__init__"][0]
     (tmp_path / "manifest.json").write_text("{}")
     monkeypatch.setattr("caps.realize.pretrained.SHIPPED", tmp_path)
     assert config_hash("caps", make_method) != hash_of_caps

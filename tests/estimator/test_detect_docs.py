@@ -7,8 +7,7 @@ from pathlib import Path
 from caps import CAPS
 from caps.cli.detect import detect
 from caps.events.analysis import CERTAIN, LEAST_KIND_ACCURACY, MOST_VIEWS, Analysis
-from caps.neighbours.counterpart import MARGIN
-from caps.scoring.memory import ROWS
+from caps.neighbours import NeighbourConfig
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "detect.md").read_text(encoding="utf-8")
@@ -23,10 +22,10 @@ def test_every_method_shown_exists() -> None:
 
 
 def test_the_numbers_are_those_of_the_code() -> None:
-    assert f"The {MARGIN} rows on either side" in PAGE
+    assert f"The {NeighbourConfig().counterpart.margin} rows on either side" in PAGE
     assert f"reaches {CERTAIN}" in PAGE
     assert f"fewer than {LEAST_KIND_ACCURACY:.0%}".replace("%", " %") in PAGE
-    assert f"last {ROWS:,} scaled training rows" in PAGE
+    assert f"last {NeighbourConfig().rows:,} scaled training rows" in PAGE
     assert MOST_VIEWS == 3
     assert "the three that contribute most" in PAGE
 

@@ -20,6 +20,12 @@ import caps
 from caps import CAPS, InputError
 from caps.realize import Pretrained
 from caps.scoring import EventRules, FitOptions
+from caps.scoring.channels import (
+    BinaryChannel,
+    ConstantChannel,
+    LearnedChannel,
+    SilentChannel,
+)
 from untrained_weights import FAST, noisy_wave, save_untrained_weights
 
 ROWS, TRAIN = 1500, 1100
@@ -321,10 +327,10 @@ def test_a_constant_and_a_missing_channel_do_not_disturb_a_good_one(weights: Pre
     notes = " ".join(fitted.notes_)
     assert "constant" in notes
     assert "no say" in notes
-    assert [channel.state for channel in fitted.fitted_.channels] == [
-        "learned",
-        "constant",
-        "unknown",
+    assert [type(channel) for channel in fitted.fitted_.channels] == [
+        LearnedChannel,
+        ConstantChannel,
+        SilentChannel,
     ]
     scores = fitted.decision_function(values)
     assert scores[LEVEL].max() > np.quantile(scores, 0.95)
@@ -335,7 +341,7 @@ def test_a_switch_counts_by_values_it_never_had(weights: Pretrained, tmp_path: P
     switch[1450:1455] = 2.0
     values = np.column_stack([noisy_wave(ROWS), switch])
     model = estimator(weights).fit(values)
-    assert [channel.state for channel in model.fitted_.channels] == ["learned", "switch"]
+    assert [type(channel) for channel in model.fitted_.channels] == [LearnedChannel, BinaryChannel]
     assert "only a third one counts" in " ".join(model.notes_)
     told = model.fitted_.score(model.analyze(values).grid).evidence[:, 1]
     np.testing.assert_allclose(told[1450:1455], np.log(TRAIN + 1))
@@ -349,8 +355,11 @@ def test_switches_are_learned_where_asked_for_or_all_there_is(weights: Pretraine
     switch = (np.arange(ROWS) % 97 < 40).astype(float)
     asked = estimator(weights, switches=True).fit(np.column_stack([noisy_wave(ROWS), switch]))
     alone = estimator(weights).fit(np.column_stack([switch, np.ones(ROWS)]))
-    assert [channel.state for channel in asked.fitted_.channels] == ["learned", "learned"]
-    assert [channel.state for channel in alone.fitted_.channels] == ["learned", "constant"]
+    assert [type(channel) for channel in asked.fitted_.channels] == [LearnedChannel, LearnedChannel]
+    assert [type(channel) for channel in alone.fitted_.channels] == [
+        LearnedChannel,
+        ConstantChannel,
+    ]
 
 
 def test_a_switch_never_outshouts_a_channel_that_had_never_moved(weights: Pretrained) -> None:
@@ -361,7 +370,9 @@ def test_a_switch_never_outshouts_a_channel_that_had_never_moved(weights: Pretra
     values = np.column_stack([switch, still])
     model = estimator(weights).fit(values)
     told = model.fitted_.score(model.analyze(values).grid).evidence
-    bound = model.fitted_.channels[0].bound
+    switched = model.fitted_.channels[0]
+    assert isinstance(switched, LearnedChannel)
+    bound = switched.bound
     assert bound is not None
     assert told[:, 0].max() < bound < told[1450:1455, 1].min()
     # Windows reach from the odd rows into those beside them: the rows of training do not.

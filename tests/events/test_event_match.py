@@ -23,7 +23,7 @@ def memory_of(values: np.ndarray) -> Memory:
 
 
 def match_at(memory: Memory, values: np.ndarray, peak: int, **options: Any) -> Match | None:
-    usual = memory.usual_causal if options.get("causal") else memory.usual
+    usual = memory.causal_standardisers if options.get("causal") else memory.standardisers
     return nearest_match(memory, values, Event(peak, peak + 1, peak, 0.9), usual, **options)
 
 
@@ -104,7 +104,7 @@ def test_an_event_inside_training_matches_neither_itself_nor_the_rest_of_itself(
     event = Event(300, 600, 320, 0.9)
     training[event.start : event.end] = 9 + 0.1 * daily(300)
     memory = memory_of(training)
-    match = nearest_match(memory, training, event, memory.usual, training_rows(0, TRAIN))
+    match = nearest_match(memory, training, event, memory.standardisers, training_rows(0, TRAIN))
     assert match is not None
     assert match.start >= event.end or match.start + len(match.values) <= event.start
 
@@ -113,9 +113,10 @@ def test_times_as_far_is_told_by_the_yardstick_of_the_score() -> None:
     """Where all of the scored rows became farther, that is what is usual to the score."""
     memory, values = memory_of(daily(TRAIN)), flat()
     event = Event(EVENT.start, EVENT.stop, 1420, 0.9)
-    strict = nearest_match(memory, values, event, memory.usual)
+    strict = nearest_match(memory, values, event, memory.standardisers)
     moved = {
-        part: replace(usual, mean=usual.mean + np.log(2)) for part, usual in memory.usual.items()
+        part: replace(usual, mean=usual.mean + np.log(2))
+        for part, usual in memory.standardisers.items()
     }
     adapted = nearest_match(memory, values, event, moved)
     assert strict is not None

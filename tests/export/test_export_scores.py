@@ -15,7 +15,7 @@ from caps import InputError
 from caps.export import OnnxModel
 from caps.export.graph import graph_of
 from caps.network.config import TRANSFORMER
-from caps.network.networks import Detector
+from caps.network.detector import Detector
 
 CLOSE = 1e-5
 

@@ -8,7 +8,8 @@ import torch
 
 from caps.errors import ArtifactError, InputError
 from caps.network.config import PAPER, TRANSFORMER, DetectorConfig
-from caps.network.networks import Detector, WindowView
+from caps.network.detector import Detector
+from caps.network.networks import WindowView
 from caps.training import seeded
 
 CONFIGS = {"tcn": DetectorConfig(), "paper": PAPER, "transformer": TRANSFORMER}
@@ -51,7 +52,9 @@ def test_the_light_detector_is_light() -> None:
 def test_the_window_view_forgets_level_and_scale_and_the_series_view_keeps_them() -> None:
     x = windows(4)
     moved = 3 * x + 2
-    window, series, both = (WindowView(kind) for kind in ("window", "series", "both"))
+    window, series, both = (
+        WindowView(DetectorConfig(view=kind)) for kind in ("window", "series", "both")
+    )
     torch.testing.assert_close(window(moved), window(x), rtol=1e-4, atol=1e-4)
     torch.testing.assert_close(series(moved).squeeze(1), moved.clamp(-10, 10))
     torch.testing.assert_close(both(x), torch.cat([window(x), series(x)], dim=1))
@@ -60,13 +63,13 @@ def test_the_window_view_forgets_level_and_scale_and_the_series_view_keeps_them(
 @pytest.mark.parametrize("kind", ["window", "series", "both"])
 @pytest.mark.parametrize("size", [0.0, 1e-12, 1.0, 1e12, 3e38])
 def test_views_of_any_scale_are_finite_and_bounded(kind: str, size: float) -> None:
-    seen = WindowView(kind)(windows(2).sign() * size)  # type: ignore[arg-type]
+    seen = WindowView(DetectorConfig(view=kind))(windows(2).sign() * size)  # type: ignore[arg-type]
     assert seen.isfinite().all()
     assert seen.abs().max() <= 10
 
 
 def test_a_nearly_flat_window_is_not_blown_up() -> None:
-    seen = WindowView("window")(1e-3 * windows(2))
+    seen = WindowView(DetectorConfig())(1e-3 * windows(2))
     assert seen.abs().max() < 0.1
 
 

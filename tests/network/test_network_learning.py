@@ -9,8 +9,8 @@ from torch import Tensor, nn
 
 from caps.errors import InputError
 from caps.network.config import PAPER, DetectorConfig
+from caps.network.detector import Detector
 from caps.network.learning import DetectorLoss, _steps, train_detector
-from caps.network.networks import Detector
 from small_detector import SMALL, WINDOW, Pairs, pairs_with_levels
 
 QUICK = replace(SMALL, steps=3, members=1)

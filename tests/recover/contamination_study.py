@@ -13,8 +13,8 @@ import numpy as np
 
 from caps.metrics import acf_window, auc_pr, vus
 from caps.network.config import DetectorConfig
+from caps.network.detector import score_series
 from caps.network.learning import train_detector
-from caps.network.logits import score_series
 from caps.realize import Pretrained
 from caps.recover import (
     CONSTRUCTIONS,

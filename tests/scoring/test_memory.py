@@ -1,16 +1,27 @@
 """The memory of the own series finds what training never did, and is not fooled by itself."""
 
 import json
+from typing import Any
 
 import numpy as np
 import pytest
 
 from caps.errors import ArtifactError
-from caps.neighbours.index import FORMS, Bank, Form, bank_of, in_forms, summed_up, summed_up_alone
-from caps.neighbours.overlap import TrainingOverlap, training_rows
-from caps.scoring import memory as module
-from caps.scoring.memory import Memory, Part, Usual, joined, put_together, soft_maximum, spread_out
+from caps.neighbours.config import NeighbourConfig
+from caps.neighbours.overlap import TrainingOverlap, overlap_by_values, training_rows
+from caps.scoring.config import ModelConfig, ScoringConfig
+from caps.scoring.context import NEW, ScoringContext
+from caps.scoring.memory import (
+    Memory,
+    Part,
+    combine_parts,
+    combine_with_detector,
+    of_rows,
+    soft_maximum,
+)
+from caps.scoring.standardiser import Standardiser
 
+CONFIG = ScoringConfig()
 TRAINING = 1500
 EVENT = 600
 
@@ -37,49 +48,25 @@ def remembered() -> Memory:
     return memory
 
 
-def naive_nearest(
-    wanted: np.ndarray, bank: np.ndarray, starts: np.ndarray, place: int | None, length: int
-) -> float:
-    best = np.inf
-    for stretch, start in zip(bank, starts, strict=True):
-        if place is None or abs(start - place) >= length:
-            best = min(best, float(np.sqrt(np.mean((wanted - stretch) ** 2))))
-    return best
+def recalled(
+    memory: Memory, values: np.ndarray, overlap: TrainingOverlap = NEW, **options: Any
+) -> np.ndarray:
+    """The evidence of one channel as a score asks for it."""
+    context = ScoringContext.of(
+        values[:, None],
+        values[:, None],
+        last=options.get("last"),
+        causal=options.get("causal", False),
+        overlap=overlap,
+        remembered=len(memory.rows),
+        config=memory.config.scoring,
+    )
+    return memory.evidence(context).evidence
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("level", [0.0, 60.0])
-def test_lookups_equal_loops_over_all_stretches(form: Form, level: float) -> None:
-    values, length = beats(300) + level, 64
-    values[200:280] = level + 0.01 * values[200:280]  # too flat to be blown up
-    bank = bank_of(values, length)
-    assert bank is not None
-    places = np.arange(0, 237, 17)
-    stretches = summed_up(values, places, length)
-    shifted = stretches[:3] + np.float32(0.1)
-    stored = bank.forms.in_form(form)
-    inside = bank.look(stretches, bank.around(places))[form].distance
-    outside = bank.look(shifted)[form].distance
-    for found, wanted, here in [(inside, stretches, places), (outside, shifted, [None] * 3)]:
-        for row, place in enumerate(here):
-            mine = in_forms(wanted).in_form(form)[row]
-            expected = naive_nearest(mine, stored, bank.starts, place, length)
-            assert found[row] == pytest.approx(expected, rel=1e-5, abs=1e-6)
-
-
-def test_long_stretches_are_summed_up_by_means() -> None:
-    values = beats(600)
-    stretches = summed_up(values, np.array([0, 7]), 256)
-    assert stretches.shape == (2, 64)
-    np.testing.assert_allclose(stretches[1, 3], values[19:23].mean(), rtol=1e-5)
-    np.testing.assert_allclose(summed_up_alone(values[None, 7:263]), stretches[1:], rtol=1e-5)
-
-
-def test_a_stretch_with_nothing_to_compare_with_is_unknown() -> None:
-    starts = np.arange(3)
-    bank = Bank(4, starts, np.zeros((3, 4), np.float32))
-    found = bank.look(np.zeros((1, 4), np.float32), bank.around(starts[:1]))
-    assert all(np.isnan(each.distance[0]) for each in found.values())
+def overlap_of(memory: Memory, values: np.ndarray) -> TrainingOverlap:
+    training = memory.rows.astype(np.float64)[:, None]
+    return overlap_by_values(training, values[:, None], memory.first)
 
 
 @pytest.mark.parametrize(
@@ -94,40 +81,39 @@ def test_a_stretch_with_nothing_to_compare_with_is_unknown() -> None:
 )
 def test_what_training_never_did_stands_out(remembered: Memory, change: object) -> None:
     values = change(beats(1200, seed=1))  # type: ignore[operator]
-    evidence = remembered.evidence(values)
+    evidence = recalled(remembered, values)
     assert abs(int(evidence.argmax()) - EVENT) <= 64
-    elsewhere = np.delete(evidence, slice(EVENT - 300, EVENT + 300))  # no stretch reaches it
+    elsewhere = np.delete(evidence, slice(EVENT - 300, EVENT + 300))  # no subsequence reaches it
     assert evidence.max() > 1.5 * elsewhere.max()
 
 
 def test_training_is_compared_with_the_rest_of_itself(remembered: Memory) -> None:
     new = beats(TRAINING, seed=2)
     whole = np.concatenate([beats(TRAINING), new])
-    overlap = remembered.find_overlap(whole)
+    overlap = overlap_of(remembered, whole)
     assert overlap == training_rows(0, TRAINING)
-    assert remembered.find_overlap(new) == TrainingOverlap()
-    learned = remembered.evidence(whole, overlap)[:TRAINING]
-    naive = remembered.evidence(whole)[:TRAINING]
-    unseen = remembered.evidence(new)
+    assert overlap_of(remembered, new) == TrainingOverlap()
+    learned = recalled(remembered, whole, overlap)[:TRAINING]
+    naive = recalled(remembered, whole)[:TRAINING]
+    unseen = recalled(remembered, new)
     assert abs(np.median(learned) - np.median(unseen)) < 0.5
     assert np.median(naive) < np.median(learned) - 1  # self-matches would look all too usual
 
 
 def test_causal_evidence_equals_feeding_rows_one_at_a_time(remembered: Memory) -> None:
     values = with_gaps(beats(700, seed=3))
-    whole = remembered.causal_evidence(values)
+    whole = recalled(remembered, values, causal=True)
     context = remembered.context
     for row in [0, 5, 16, 200, 420, 455, 480, 699]:
-        alone = remembered.causal_evidence(values[max(0, row - context) : row + 1], last=1)
+        alone = recalled(remembered, values[max(0, row - context) : row + 1], last=1, causal=True)
         np.testing.assert_allclose(alone, whole[row : row + 1], rtol=0, atol=1e-6)
 
 
 def test_causal_evidence_of_training_is_not_about_itself(remembered: Memory) -> None:
-    learned = remembered.causal_evidence(
-        beats(TRAINING), last=500, overlap=training_rows(0, TRAINING)
-    )
-    unseen = remembered.causal_evidence(beats(TRAINING, seed=2), last=500)
-    naive = remembered.causal_evidence(beats(TRAINING), last=500)
+    own = training_rows(0, TRAINING)
+    learned = recalled(remembered, beats(TRAINING), own, last=500, causal=True)
+    unseen = recalled(remembered, beats(TRAINING, seed=2), last=500, causal=True)
+    naive = recalled(remembered, beats(TRAINING), last=500, causal=True)
     assert abs(np.median(learned) - np.median(unseen)) < 0.5
     assert np.median(naive) < np.median(learned) - 1
 
@@ -136,46 +122,48 @@ def test_causal_evidence_does_not_know_the_future(remembered: Memory) -> None:
     values = beats(500, seed=3)
     changed = values.copy()
     changed[300:] += 5
-    before = remembered.causal_evidence(values)[:300]
-    np.testing.assert_array_equal(remembered.causal_evidence(changed)[:300], before)
+    before = recalled(remembered, values, causal=True)[:300]
+    np.testing.assert_array_equal(recalled(remembered, changed, causal=True)[:300], before)
 
 
 def test_evidence_is_known_exactly_where_rows_were_observed(remembered: Memory) -> None:
     values = with_gaps(beats(900, seed=4))
-    for evidence in (remembered.evidence(values), remembered.causal_evidence(values)):
+    for evidence in (recalled(remembered, values), recalled(remembered, values, causal=True)):
         np.testing.assert_array_equal(np.isfinite(evidence), np.isfinite(values))
 
 
 @pytest.mark.parametrize("rows", [1, 15, 16, 100])
-def test_short_series_are_scored_by_the_stretches_that_fit(remembered: Memory, rows: int) -> None:
+def test_short_series_are_scored_by_the_subsequences_that_fit(
+    remembered: Memory, rows: int
+) -> None:
     values = beats(rows, seed=6)
-    assert np.isfinite(remembered.evidence(values)).all()
-    assert np.isfinite(remembered.causal_evidence(values)).all()
+    assert np.isfinite(recalled(remembered, values)).all()
+    assert np.isfinite(recalled(remembered, values, causal=True)).all()
 
 
 def test_more_noise_from_now_on_is_not_an_anomaly_everywhere(remembered: Memory) -> None:
     values = beats(TRAINING, seed=7)
     values += 0.3 * np.random.default_rng(8).standard_normal(TRAINING)
-    adapted = remembered.evidence(values)
-    strict = remembered.evidence(values[: TRAINING - 1])
+    adapted = recalled(remembered, values)
+    strict = recalled(remembered, values[: TRAINING - 1])
     assert np.median(adapted) < 0.7
     assert np.median(strict) > 1
 
 
 def test_usual_is_never_narrowed_by_what_is_scored() -> None:
-    usual = Usual(0.0, 1.0)
-    assert usual.widened(np.full(50, -3.0)) == usual
-    wide = usual.widened(np.linspace(0, 10, 101))
+    usual = Standardiser(0.0, 1.0)
+    assert usual.adapted(np.full(50, -3.0), CONFIG) == usual
+    wide = usual.adapted(np.linspace(0, 10, 101), CONFIG)
     assert wide.mean == 4.5  # half a spread of training is chance
-    assert wide.spread == pytest.approx(2.5 / 0.6745 / 1.5)
+    assert wide.std == pytest.approx(2.5 / 0.6745 / 1.5)
 
 
 def test_rows_closer_than_usual_do_not_widen_what_is_usual() -> None:
     """Rows that were compared with themselves unnoticed must not hide the others."""
-    usual = Usual(-1.5, 0.5)
+    usual = Standardiser(-1.5, 0.5)
     noise = np.random.default_rng(0).normal(-1.5, 0.5, 1000)
     themselves = np.full(900, -5.8)
-    assert usual.widened(np.concatenate([themselves, noise])) == usual
+    assert usual.adapted(np.concatenate([themselves, noise]), CONFIG) == usual
 
 
 def test_a_part_too_short_or_hardly_observed_leaves_no_memory() -> None:
@@ -183,45 +171,44 @@ def test_a_part_too_short_or_hardly_observed_leaves_no_memory() -> None:
     assert Memory.fit(np.full(500, np.nan)) is None
 
 
-def test_only_the_last_rows_of_a_long_training_part_are_kept(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(module, "ROWS", 500)
+def test_only_the_last_rows_of_a_long_training_part_are_kept() -> None:
     values = beats(TRAINING)
-    memory = Memory.fit(values)
+    memory = Memory.fit(values, ModelConfig(NeighbourConfig(rows=500)))
     assert memory is not None
     assert (memory.first, len(memory.rows)) == (TRAINING - 500, 500)
-    (span,) = memory.find_overlap(values).spans
+    (span,) = overlap_of(memory, values).spans
     assert span == (TRAINING - 500, TRAINING, TRAINING - 500)
-    assert np.isfinite(memory.evidence(values, training_rows(0, TRAINING))).all()
+    assert np.isfinite(recalled(memory, values, training_rows(0, TRAINING))).all()
 
 
 def test_a_memory_survives_its_file(remembered: Memory) -> None:
     facts = json.loads(json.dumps(remembered.to_dict()))
-    again = Memory.from_dict(facts, remembered.rows)
+    again = Memory.from_dict(facts, remembered.rows, remembered.config)
     values = beats(600, seed=9)
-    np.testing.assert_array_equal(again.evidence(values), remembered.evidence(values))
-    np.testing.assert_array_equal(again.causal_evidence(values), remembered.causal_evidence(values))
+    np.testing.assert_array_equal(recalled(again, values), recalled(remembered, values))
+    np.testing.assert_array_equal(
+        recalled(again, values, causal=True), recalled(remembered, values, causal=True)
+    )
 
 
 def test_a_damaged_memory_is_refused(remembered: Memory) -> None:
     facts = json.loads(json.dumps(remembered.to_dict()))
     for damage in (
         {"first": "soon"},
-        {"usual": {}},
-        {"usual": {**facts["usual"], "16 as-is distance": [0.0, -1.0]}},
+        {"standardisers": {}},
+        {"standardisers": {**facts["standardisers"], "16 raw distance": [0.0, -1.0]}},
         {"more": 1},
     ):
         with pytest.raises(ArtifactError, match="fit it again"):
-            Memory.from_dict({**facts, **damage}, remembered.rows)
+            Memory.from_dict({**facts, **damage}, remembered.rows, remembered.config)
     with pytest.raises(ArtifactError, match="fit it again"):
-        Memory.from_dict(facts, remembered.rows[:100])
+        Memory.from_dict(facts, remembered.rows[:100], remembered.config)
 
 
-def test_rows_get_the_mean_of_the_stretches_that_hold_them() -> None:
-    told = np.array([1.0, np.nan, 3.0])
-    spread = spread_out(told, np.array([0, 1, 2]), 2, 4)
-    np.testing.assert_array_equal(spread, [1.0, 1.0, 3.0, 3.0])
+def test_rows_get_the_mean_of_the_subsequences_that_hold_them() -> None:
+    measured = np.array([1.0, np.nan, 3.0])
+    means = of_rows(measured, np.array([0, 1, 2]), 2, 4, sided=False)
+    np.testing.assert_array_equal(means, [1.0, 1.0, 3.0, 3.0])
 
 
 def test_the_soft_maximum_lies_between_mean_and_maximum() -> None:
@@ -234,28 +221,28 @@ def test_the_soft_maximum_lies_between_mean_and_maximum() -> None:
 
 def test_one_loud_length_counts_more_than_one_loud_part_of_each() -> None:
     """An anomaly has one scale, and what sees it there should agree."""
-    one_length = {(64, "distance"): 3.0, (64, "relative"): 3.0}
-    scattered = {(64, "distance"): 3.0, (256, "relative"): 3.0}
+    one_length = {(64, "distance"): 3.0, (64, "density_ratio"): 3.0}
+    scattered = {(64, "distance"): 3.0, (256, "density_ratio"): 3.0}
     value = {}
     for name, loud in (("one", one_length), ("scattered", scattered)):
         parts = {
             Part(length, "centred", measure): np.array([loud.get((length, measure), 0.0), np.nan])
             for length in (64, 256)
-            for measure in ("distance", "relative")
+            for measure in ("distance", "density_ratio")
         }
-        value[name], unknown = put_together(parts, 2)
+        value[name], unknown = combine_parts(parts, 2, CONFIG)
         assert unknown == 0
     assert value["one"] > value["scattered"] > 0
-    np.testing.assert_array_equal(put_together({}, 2), [0.0, 0.0])
+    np.testing.assert_array_equal(combine_parts({}, 2, CONFIG), [0.0, 0.0])
 
 
 def test_a_loud_detector_is_heard_beside_a_quiet_memory() -> None:
     memory, detector = np.array([0.0, 0.0, 3.0]), np.array([0.0, 4.0, 0.0])
-    both = joined(memory, detector)
+    both = combine_with_detector(memory, detector, CONFIG)
     assert both[0] == pytest.approx(0)
     assert 1 < both[1] < 4
     assert 2.5 < both[2] < 3
 
 
 def test_parts_are_named_for_people() -> None:
-    assert Part(64, "centred", "relative").key == "64 centred relative"
+    assert Part(64, "centred", "density_ratio").key == "64 centred density_ratio"

@@ -9,9 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from caps.errors import InputError
+from caps.network.detector import Detector, score_chunks, score_logits, score_series
 from caps.network.learning import train_detector
-from caps.network.logits import score_chunks, score_logits, score_series
-from caps.network.networks import Detector
 from caps.series import Scaler
 from oracles.scoring import naive_logits
 from small_detector import SMALL, WINDOW, wave

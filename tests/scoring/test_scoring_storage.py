@@ -125,7 +125,7 @@ def forge_arrays(folder: Path, change: Callable[[dict[str, np.ndarray]], None]) 
 
 
 def test_a_model_of_another_way_of_scoring_is_refused(folder: Path) -> None:
-    forge(folder, lambda manifest: manifest.update(version=4))
+    forge(folder, lambda manifest: manifest.update(version=6))
     with pytest.raises(ArtifactError, match="make it again"):
         CAPS.load(folder)
 
@@ -142,11 +142,19 @@ def channel(manifest: dict[str, Any]) -> dict[str, Any]:
         lambda manifest: channel(manifest)["detector"].update(members=10**9),
         lambda manifest: channel(manifest)["detector"].update(network="os.system"),
         lambda manifest: channel(manifest)["detector"].pop("stride"),
-        lambda manifest: channel(manifest).update(state="unknown"),
+        lambda manifest: channel(manifest).update(kind="unknown"),
         lambda manifest: channel(manifest).update(calibration=None),
         lambda manifest: channel(manifest).update(name=["a"]),
         lambda manifest: channel(manifest).update(level={"low": 1.0, "high": 0.0, "scale": 1.0}),
         lambda manifest: channel(manifest).pop("level"),
+        lambda manifest: channel(manifest).update(kind="constant"),
+        lambda manifest: channel(manifest).update(detector=None),
+        lambda manifest: channel(manifest).update(memory=None),
+        lambda manifest: manifest["model"]["config"]["neighbours"].update(lengths=[]),
+        lambda manifest: manifest["model"]["config"]["neighbours"].update(rows=2.5),
+        lambda manifest: manifest["model"]["config"]["neighbours"]["overlap"].update(run=-1),
+        lambda manifest: manifest["model"]["config"]["scoring"].update(more=1),
+        lambda manifest: manifest["model"]["config"].pop("calibration"),
         lambda manifest: manifest["model"]["channels"].pop(),
         lambda manifest: manifest["model"].update(aggregate="worst"),
         lambda manifest: manifest["model"].update(causal="no"),
@@ -160,7 +168,7 @@ def channel(manifest: dict[str, Any]) -> dict[str, Any]:
         lambda manifest: manifest.update(model=[]),
         lambda manifest: manifest.update(options=None),
     ],
-    ids=range(21),
+    ids=range(29),
 )
 def test_a_forged_manifest_is_refused(
     folder: Path, change: Callable[[dict[str, Any]], None]

@@ -12,8 +12,8 @@ from caps import CAPS, InputError
 from caps.artifacts import sealed
 from caps.errors import ArtifactError
 from caps.network.config import DetectorConfig
+from caps.network.detector import Detector
 from caps.network.few_windows import few_logits
-from caps.network.networks import Detector
 from caps.scoring.spans import EventRules
 from caps.stream.storage import SavedStreams
 from caps.stream.stream import Stream
@@ -283,10 +283,10 @@ def test_few_windows_in_numpy_have_the_logits_of_the_network(
         detector = Detector(config)
         detector.train()(torch.randn(64, 64))  # statistics of their own for the norms
     windows = np.random.default_rng(0).standard_normal((3, 64)).astype(np.float32) * 7
-    assert few_logits(detector, windows) is None  # while it learns
+    assert few_logits(detector.members, windows) is None  # while it learns
     detector.eval()
     with torch.inference_mode():
         wanted = detector(torch.from_numpy(windows)).numpy()
-    np.testing.assert_allclose(few_logits(detector, windows), wanted, atol=1e-5)
+    np.testing.assert_allclose(few_logits(detector.members, windows), wanted, atol=1e-5)
     attention = Detector(DetectorConfig(network="transformer", width=16, window=64, stride=16))
-    assert few_logits(attention.eval(), windows) is None
+    assert few_logits(attention.eval().members, windows) is None

@@ -36,7 +36,7 @@ def generation_of_a_fit(rows: int, weights: Any) -> dict[str, Any]:
         return pairs
 
     started = time.process_time()
-    with patch("caps.scoring.fitting.recover_pairs", timed):
+    with patch("caps.scoring.detectors.recover_pairs", timed):
         model = CAPS(pretrained=weights).fit(wave(rows))
     whole = time.process_time() - started
     return {

@@ -21,7 +21,8 @@ import torch
 
 from caps import CAPS, Series, evaluate, read
 from caps.network.config import DetectorConfig
-from caps.network.networks import Detector
+from caps.network.detector import Detector
+from caps.scoring import LearnedChannel
 from caps.series import Scaler
 from caps.simulate.telemetry import STEPS_PER_DAY, Telemetry, month_of_telemetry
 
@@ -44,16 +45,18 @@ def shared_detector(series: list[Series], months: list[Telemetry], times: int) -
         parts += [Scaler.fit(train).transform(train)[:, 0], np.full(APART, np.nan)]
     config = DetectorConfig(steps=PLAIN.steps * times)
     model = CAPS(references=384 * times, detector=config).fit(np.concatenate(parts[:-1]))
-    detector = model.fitted_.channels[0].detector
-    assert detector is not None
+    channel = model.fitted_.channels[0]
+    assert isinstance(channel, LearnedChannel)
+    detector = channel.detector
+    assert isinstance(detector, Detector)
     return detector
 
 
 def with_detector(detector: Detector, series: Series, month: Telemetry) -> CAPS:
     """A fit whose detector is given: scale, levels and calibration are the series' own."""
     with (
-        patch("caps.scoring.fitting.recover_pairs", lambda *_, **__: None),
-        patch("caps.scoring.fitting.train_detector", lambda *_, **__: detector),
+        patch("caps.scoring.detectors.recover_pairs", lambda *_, **__: None),
+        patch("caps.scoring.detectors.train_detector", lambda *_, **__: detector),
     ):
         return CAPS(train=month.train_end, alarms=BUDGET).fit(series)
 

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from caps.baselines.protocol import FloatArray
 from caps.baselines.tcn import TcnReference
-from caps.network import CLIP, SPREAD_FLOOR, DetectorConfig, DilatedBlock, TcnDetector
+from caps.network import DetectorConfig, DilatedBlock, TcnDetector
 from caps.recover import References
 from caps.series import reassemble, sliding_windows
 from caps.training import Batches, Schedule, seeded, train
@@ -66,7 +66,7 @@ class TcnAutoencoder(TcnReference[Networks]):
         """The error of the windows that hold a row, mostly of those with it in the middle."""
         windows = sliding_windows(values, self.config.window, self.config.stride)
         error = np.concatenate(
-            [_error(learned, batch, batch) for _, batch in windows.batches(BATCH)]
+            [_error(learned, batch, batch, self.config) for _, batch in windows.batches(BATCH)]
         )
         return reassemble(error, windows.starts, len(values), "hann")
 
@@ -87,7 +87,9 @@ class TcnForecast(TcnReference[Networks]):
         padded = np.concatenate([before, values, np.full(rows - len(values), values[-1])])
         view = np.lib.stride_tricks.sliding_window_view(padded, window + step)[::step]
         parts = (view[first : first + BATCH] for first in range(0, len(view), BATCH))
-        errors = [_error(learned, part[:, :window], part[:, window:]) for part in parts]
+        errors = [
+            _error(learned, part[:, :window], part[:, window:], self.config) for part in parts
+        ]
         return np.concatenate(errors).ravel()[: len(values)]
 
 
@@ -106,7 +108,9 @@ def _trained(
     for number in range(config.members):
         with seeded(seed, f"regression-{number}"):
             network = kind(config)
-        train(_Regression(network), batches, schedule, seed=seed, name=f"regression-{number}")
+        train(
+            _Regression(network, config), batches, schedule, seed=seed, name=f"regression-{number}"
+        )
         networks.append(network.eval().requires_grad_(False))
     return networks
 
@@ -114,14 +118,15 @@ def _trained(
 class _Regression(nn.Module):
     """Mean squared error over trusted points, in units of the window that is seen."""
 
-    def __init__(self, network: nn.Module) -> None:
+    def __init__(self, network: nn.Module, config: DetectorConfig) -> None:
         super().__init__()
-        self.network = network
+        self.network, self.config = network, config
 
     def forward(self, batch: dict[str, Tensor]) -> dict[str, Tensor]:
         seen, trusted = batch["seen"], batch["trusted"]
-        level, spread = _units(seen)
-        target = ((batch["target"] - level) / spread).clamp(-CLIP, CLIP)
+        level, spread = _units(seen, self.config)
+        clip = self.config.clip
+        target = ((batch["target"] - level) / spread).clamp(-clip, clip)
         error = (self.network(seen) - target).square()
         return {"loss": (error * trusted).sum() / trusted.sum().clamp(min=1)}
 
@@ -145,17 +150,19 @@ def _windows(references: References, following: int = 0) -> Batches:
 
 
 @torch.inference_mode()
-def _error(networks: Networks, seen: FloatArray, target: FloatArray) -> FloatArray:
+def _error(
+    networks: Networks, seen: FloatArray, target: FloatArray, config: DetectorConfig
+) -> FloatArray:
     """Absolute errors in the units of the scaled series, the mean of all networks."""
     given = torch.from_numpy(seen.astype(np.float32))
-    level, spread = _units(given)
+    level, spread = _units(given, config)
     expected = torch.stack([network(given) for network in networks]).mean(dim=0)
     wanted = torch.from_numpy(target.astype(np.float32))
     return np.asarray((expected * spread + level - wanted).abs().numpy(), dtype=np.float64)
 
 
-def _units(seen: Tensor) -> tuple[Tensor, Tensor]:
+def _units(seen: Tensor, config: DetectorConfig) -> tuple[Tensor, Tensor]:
     """Level and spread of windows, as `WindowView` scales by them."""
     level = seen.mean(dim=-1, keepdim=True)
     spread = (seen - level).square().mean(dim=-1, keepdim=True).sqrt()
-    return level, spread.clamp(min=SPREAD_FLOOR)
+    return level, spread.clamp(min=config.std_floor)

@@ -6,10 +6,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from caps.bench.facts import public_facts
+from caps.bench.facts import fact, public_facts
 from caps.bench.settings import weights_hash
-from caps.scoring import LARGEST, Memory
-from caps.series import Scaler
+from caps.scoring import FitOptions
 
 FloatArray = NDArray[np.float64]
 Span = tuple[int, int]
@@ -41,32 +40,11 @@ class CapsMethod:
 
     def settings(self) -> dict[str, Any]:
         """What decides the scores, apart from the seed."""
-        facts = public_facts(self.model.get_params())
-        return {**facts, "pretrained": weights_hash(self._weights)}
-
-
-class MemoryMethod:
-    """The memory of the own series alone, nothing trained; the loudest channel counts."""
-
-    def __init__(self, seed: int) -> None:
-        self.scaler: Scaler | None = None
-        self.memories: list[Memory | None] = []
-
-    def fit(self, train: FloatArray) -> Self:
-        """Remember the rows."""
-        self.scaler = Scaler.fit(train, clip=LARGEST)
-        self.memories = [Memory.fit(channel) for channel in self.scaler.transform(train).T]
-        return self
-
-    def score(self, series: FloatArray) -> FloatArray:
-        """How unlike the remembered rows each row is."""
-        assert self.scaler is not None  # fit comes first
-        evidence = [np.zeros(len(series))]
-        for memory, values in zip(self.memories, self.scaler.transform(series).T, strict=True):
-            if memory is not None:
-                told = memory.evidence(values, memory.find_overlap(values))
-                evidence.append(np.nan_to_num(told))
-        return np.asarray(np.max(evidence[1:] or evidence, axis=0))
+        options = FitOptions(**self.model.get_params(deep=False))
+        detector = options.detector_for(1)
+        weights = None if detector is None else weights_hash(self._weights)
+        facts = public_facts(options.parameters())
+        return {**facts, "detector": fact(detector), "pretrained": weights}
 
 
 class CapsDiagnosis(CapsMethod):

@@ -1,8 +1,9 @@
-"""Every constant that can change what a method scores, read from the modules behind it.
+"""The constants behind a method that are no settings of it, read from the modules it reaches.
 
-Most numbers that decide a score are constants of modules and defaults of functions, not settings of
-a method. Those of all modules of CAPS that a method can reach by imports count: too many rather
-than too few, since a result computed again in vain costs minutes and a stale one a wrong figure.
+What CAPS scores by is in configurations, which are settings. The generator, the making of pairs,
+the series, the metrics and the baselines still have constants of modules and defaults of functions.
+Those of all modules that a method can reach by imports count: too many rather than too few, since a
+result computed again in vain costs minutes and a stale one a wrong figure.
 """
 
 import ast
@@ -17,6 +18,8 @@ from typing import Any
 from caps.bench.facts import fact
 
 EVALUATION = "caps.bench.execution"  # splits, known anomalies and metrics: part of every result
+# Rooms whose numbers are in configurations: passed through, their own constants do not count.
+CONFIGURED = ("caps.estimator", "caps.events", "caps.neighbours", "caps.network", "caps.scoring")
 # What shows, stores, streams or reads files enters no score of an array, and tables of methods
 # hold what counts as a setting of the method already.
 OUTSIDE = (
@@ -25,12 +28,8 @@ OUTSIDE = (
     "caps.bench.cells",
     "caps.bench.methods",
     "caps.bench.settings",
-    "caps.events.analysis",
-    "caps.scoring.description",
     "caps.plots",
-    "caps.scoring.storage",
     "caps.stream",
-    "caps.events.tables",
     "caps.realize.figures",
     "caps.realize.inspection",
     "caps.realize.page",
@@ -50,7 +49,11 @@ def scoring_constants(method: object) -> dict[str, dict[str, Any]]:
 
 def constants_behind(*modules: str) -> dict[str, dict[str, Any]]:
     """The constants of these modules and of all of CAPS that they import."""
-    return {name: _constants(import_module(name)) for name in _reached(frozenset(modules))}
+    return {
+        name: _constants(import_module(name))
+        for name in _reached(frozenset(modules))
+        if not name.startswith(CONFIGURED)
+    }
 
 
 @cache

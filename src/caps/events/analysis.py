@@ -11,8 +11,8 @@ from caps.errors import InputError
 from caps.events.events import Direction, Event, find_events
 from caps.events.extent import deviating, excess
 from caps.events.match import Nearest, nearest_match
-from caps.neighbours import MARGIN, Counterpart, counterpart_of, deviation
-from caps.scoring import NOTABLE, EventRules, Fitted, Scores, carrying
+from caps.neighbours import Counterpart, counterpart_of, deviation
+from caps.scoring import NOTABLE, EventRules, Fitted, LearnedChannel, Scores, carrying
 from caps.series import Series
 
 FloatArray = NDArray[np.float64]
@@ -233,19 +233,20 @@ class Analysis:
         if key not in self._counterparts:
             bank = self.fitted.channels[place].bank.astype(np.float64)
             values = self.scaled[:, place]
-            self._counterparts[key] = counterpart_of(values, event.start, event.end, bank)
+            self._counterparts[key] = counterpart_of(
+                values, event.start, event.end, bank, self.fitted.config.neighbours.counterpart
+            )
         return self._counterparts[key]
 
     def _nearest(self, place: int, event: Event) -> Nearest | None:
         channel, values = self.fitted.channels[place], self.scaled[:, place]
-        memory = channel.memory
-        if memory is None or channel.state != "learned":  # nothing moved that could be shown
-            return None
+        if not isinstance(channel, LearnedChannel) or channel.memory is None:
+            return None  # nothing moved that could be shown
         match = nearest_match(
-            memory,
+            channel.memory,
             values,
             event,
-            self.scores.usual[place],
+            self.scores.standardisers[place],
             self.scores.overlap,
             causal=self.fitted.causal,
         )
@@ -278,9 +279,13 @@ class Analysis:
         self, place: int, event: Event, expected: FloatArray, contribution: float
     ) -> ChannelView:
         channel, values = self.fitted.channels[place], self.scaled[:, place]
-        away, _ = deviation(values, event.start, event.end, expected)
+        config = self.fitted.config.neighbours.counterpart
+        away, _ = deviation(values, event.start, event.end, expected, config)
         direction, size = effect(away)
-        first, last = max(0, event.start - MARGIN), min(len(values), event.end + MARGIN)
+        first, last = (
+            max(0, event.start - config.margin),
+            min(len(values), event.end + config.margin),
+        )
         whole = np.full((last - first, len(self.fitted.channels)), np.nan)
         whole[event.start - first : event.end - first, place] = expected
         counterpart = self.fitted.scaler.inverse(whole)[:, place]

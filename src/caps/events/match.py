@@ -9,16 +9,14 @@ from numpy.typing import NDArray
 
 from caps.events.events import Event
 from caps.neighbours import (
-    LEAST_OBSERVED,
-    LEAST_SPREAD,
-    Bank,
     Form,
-    Rows,
     Singles,
+    SubsequenceIndex,
     TrainingOverlap,
-    summed_up_alone,
+    Zone,
+    paa_of_windows,
 )
-from caps.scoring import FLOOR, MEASURES, NEAR, NEW, Memory, Part, Usual
+from caps.scoring import MEASURES, NEW, Memory, Part, Standardiser
 from caps.series import write_moment
 
 FloatArray = NDArray[np.float64]
@@ -75,7 +73,7 @@ def nearest_match(
     memory: Memory,
     values: FloatArray,
     event: Event,
-    usual: Mapping[Part, Usual],
+    usual: Mapping[Part, Standardiser],
     overlap: TrainingOverlap = NEW,
     *,
     causal: bool = False,
@@ -93,36 +91,40 @@ def _matches(
     memory: Memory,
     values: FloatArray,
     event: Event,
-    usual: Mapping[Part, Usual],
+    usual: Mapping[Part, Standardiser],
     overlap: TrainingOverlap,
     causal: bool,
 ) -> Iterator[Match]:
     """The nearest of every length and form to the stretch with the peak in its middle."""
-    for length, bank in memory.banks.items():
+    config, floor = memory.config.neighbours, memory.config.scoring.floor
+    for length, index in memory.indices.items():
         place = min(max(0, event.peak - length // 2), len(values) - length)
         window = values[max(0, place) : place + length]
-        if place < 0 or (causal and length > NEAR) or np.isfinite(window).mean() < LEAST_OBSERVED:
+        too_long = place < 0 or (causal and length > config.causal_length)
+        if too_long or np.isfinite(window).mean() < config.least_observed:
             continue
-        here = summed_up_alone(window[None])
-        left_out = _event_left_out(memory, bank, place, event, overlap)
-        for form, found in bank.look(here, left_out).items():
-            which, distance = int(found.which[0]), float(found.distance[0])
+        here = paa_of_windows(window[None], config.segments)
+        zone = _exclusion_zone(memory, index, place, event, overlap)
+        for form, found in index.query(here, zone).items():
+            which, distance = int(found.index[0]), float(found.distance[0])
             if np.isnan(distance):
                 continue
-            start, own = int(bank.starts[which]), float(bank.own[form][which])
-            times, loudness = _against_usual(usual, length, form, distance, own)
+            start = int(index.starts[which])
+            its_own = float(index.neighbour_distance[form][which])
+            measured = np.log(distance + floor), np.log(distance + floor) - np.log(its_own + floor)
+            times, loudness = _against_usual(usual, length, form, measured)
             past = memory.rows[start : start + length].astype(np.float64)
-            laid = _laid_over(past, here[0], form)
+            laid = _laid_over(past, here[0], form, memory)
             yield Match(memory.first + start, place, distance, times, loudness, laid)
 
 
-def _event_left_out(
-    memory: Memory, bank: Bank, place: int, event: Event, overlap: TrainingOverlap
-) -> tuple[Rows, Rows] | None:
-    """The subsequences of the bank that overlap the one at `place` or the event, if in training."""
+def _exclusion_zone(
+    memory: Memory, index: SubsequenceIndex, place: int, event: Event, overlap: TrainingOverlap
+) -> Zone | None:
+    """The subsequences of training that overlap the one at `place` or the event, if in training."""
     first = min(place, event.start)
-    last = max(place, event.end - bank.length)
-    ends = memory.left_out(bank, np.array([first, place, last]), overlap)
+    last = max(place, event.end - index.length)
+    ends = memory.exclusion_zone(index, np.array([first, place, last]), overlap)
     if ends is None:
         return None
     some = ends[1] > ends[0]
@@ -132,24 +134,27 @@ def _event_left_out(
 
 
 def _against_usual(
-    usual: Mapping[Part, Usual], length: int, form: Form, distance: float, own: float
+    usual: Mapping[Part, Standardiser], length: int, form: Form, measured: tuple[float, float]
 ) -> tuple[float, float]:
     """How many times the usual it is and how loud, by the measure that is louder about it."""
-    away = np.log(distance + FLOOR)
-    measured = {"distance": away, "relative": away - np.log(own + FLOOR)}
-    told = [(measured[each], usual[Part(length, form, each)]) for each in MEASURES]
-    value, held_to = max(told, key=lambda each: float(each[1].standardise(each[0])))
-    return float(np.exp(value - held_to.mean)), float(held_to.standardise(value))
+    told = [
+        (value, usual[Part(length, form, each)])
+        for each, value in zip(MEASURES, measured, strict=True)
+    ]
+    value, held_to = max(told, key=lambda each: float(each[1].standardise(np.array(each[0]))))
+    return float(np.exp(value - held_to.mean)), float(held_to.standardise(np.array(value)))
 
 
-def _laid_over(past: FloatArray, here: Singles, form: Form) -> FloatArray:
+def _laid_over(past: FloatArray, here: Singles, form: Form, memory: Memory) -> FloatArray:
     """A stretch of training with the level and size it would have here."""
-    if form == "as-is":
+    if form == "raw":
         return past
-    there = summed_up_alone(past[None])[0]
+    config = memory.config.neighbours
+    there = paa_of_windows(past[None], config.segments)[0]
     moved = past - float(there.mean())
-    if form == "normalised":
-        moved *= max(float(here.std()), LEAST_SPREAD) / max(float(there.std()), LEAST_SPREAD)
+    if form == "znormalised":
+        least = config.least_std
+        moved *= max(float(here.std()), least) / max(float(there.std()), least)
     return np.asarray(moved + float(here.mean()))
 
 

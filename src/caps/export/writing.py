@@ -14,7 +14,7 @@ from caps.export.graph import graph_of
 from caps.export.model import OnnxModel
 from caps.network import Detector
 from caps.replacing import check_file
-from caps.scoring import Fitted, describe
+from caps.scoring import Fitted, LearnedChannel, describe
 from caps.series import Series
 from caps.stream import DriftWatch
 
@@ -39,7 +39,7 @@ def write_onnx(model: CAPS, path: str | os.PathLike[str]) -> Exported:
     learned = {
         place: channel.detector
         for place, channel in enumerate(fitted.channels)
-        if isinstance(channel.detector, Detector)
+        if isinstance(channel, LearnedChannel) and isinstance(channel.detector, Detector)
     }
     if not learned:
         raise InputError(

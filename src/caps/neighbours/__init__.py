@@ -1,7 +1,7 @@
 """Subsequence search: where in training the like of a subsequence is, and what lay there."""
 
+from caps.neighbours.config import CounterpartConfig, NeighbourConfig, OverlapConfig
 from caps.neighbours.counterpart import (
-    MARGIN,
     Counterpart,
     counterpart_of,
     deviation,
@@ -9,40 +9,42 @@ from caps.neighbours.counterpart import (
 )
 from caps.neighbours.index import (
     FORMS,
-    LEAST_OBSERVED,
-    LEAST_SPREAD,
-    Bank,
     Form,
+    Neighbours,
     Rows,
     Singles,
-    bank_of,
+    SubsequenceIndex,
+    Zone,
     observed_share,
-    summed_up,
-    summed_up_alone,
+    paa,
+    paa_of_windows,
 )
 from caps.neighbours.overlap import TrainingOverlap, overlap_at, overlap_by_values, training_rows
+from caps.neighbours.profiles import kth_distance
 from caps.neighbours.threads import in_threads
 
 __all__ = [
     "FORMS",
-    "LEAST_OBSERVED",
-    "LEAST_SPREAD",
-    "MARGIN",
-    "Bank",
     "Counterpart",
+    "CounterpartConfig",
     "Form",
+    "NeighbourConfig",
+    "Neighbours",
+    "OverlapConfig",
     "Rows",
     "Singles",
+    "SubsequenceIndex",
     "TrainingOverlap",
-    "bank_of",
+    "Zone",
     "counterpart_of",
     "deviation",
     "in_threads",
+    "kth_distance",
     "normal_counterpart",
     "observed_share",
     "overlap_at",
     "overlap_by_values",
-    "summed_up",
-    "summed_up_alone",
+    "paa",
+    "paa_of_windows",
     "training_rows",
 ]

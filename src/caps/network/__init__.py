@@ -6,24 +6,21 @@ from caps.lazy import on_first_use
 
 if TYPE_CHECKING:
     from caps.network.config import PAPER, TRANSFORMER, DetectorConfig
+    from caps.network.detector import (
+        Detector,
+        score_chunks,
+        score_logits,
+        score_series,
+        window_logits,
+    )
     from caps.network.examples import held_out, held_out_blocks, references_in
     from caps.network.learning import train_detector
     from caps.network.logistic import expit, logit
-    from caps.network.logits import score_chunks, score_logits, score_series, window_logits
-    from caps.network.networks import (
-        CLIP,
-        SPREAD_FLOOR,
-        Detector,
-        DilatedBlock,
-        TcnDetector,
-        TransformerDetector,
-    )
+    from caps.network.networks import DilatedBlock, TcnDetector, TransformerDetector
     from caps.network.windowed import RowDetector, row_logits
 
 __all__ = [
-    "CLIP",
     "PAPER",
-    "SPREAD_FLOOR",
     "TRANSFORMER",
     "Detector",
     "DetectorConfig",
@@ -47,13 +44,11 @@ __all__ = [
 __getattr__ = on_first_use(
     __name__,
     {
-        "CLIP": "networks",
-        "Detector": "networks",
+        "Detector": "detector",
         "DetectorConfig": "config",
         "DilatedBlock": "networks",
         "PAPER": "config",
         "RowDetector": "windowed",
-        "SPREAD_FLOOR": "networks",
         "TRANSFORMER": "config",
         "TcnDetector": "networks",
         "TransformerDetector": "networks",
@@ -63,10 +58,10 @@ __getattr__ = on_first_use(
         "logit": "logistic",
         "references_in": "examples",
         "row_logits": "windowed",
-        "score_chunks": "logits",
-        "score_logits": "logits",
-        "score_series": "logits",
+        "score_chunks": "detector",
+        "score_logits": "detector",
+        "score_series": "detector",
         "train_detector": "learning",
-        "window_logits": "logits",
+        "window_logits": "detector",
     },
 )

@@ -1,31 +1,35 @@
 """Sizes of the detector, how it is trained and how its windows are put together."""
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
-from typing import Any, Literal, Self, get_args
+from dataclasses import dataclass
+from typing import ClassVar, Literal, get_args
 
-from caps.errors import ArtifactError, InputError
+from caps.configuration import Configuration
+from caps.errors import InputError
 
 Network = Literal["tcn", "transformer"]
 View = Literal["window", "series", "both"]
 WHOLE = (
     *("window", "patch", "width", "kernel", "layers", "heads", "steps", "epochs", "batch"),
-    *("members", "stride"),
+    *("members", "stride", "held_blocks", "fewest_held"),
 )
 
 
 @dataclass(frozen=True, slots=True)
-class DetectorConfig:
+class DetectorConfig(Configuration):
     """A detector that trains in seconds on one core, smaller than the paper's (`PAPER`).
 
     >>> DetectorConfig.from_dict(DetectorConfig(members=3).to_dict()).members
     3
     """
 
+    WHAT: ClassVar[str] = "a detector configuration"
+
     network: Network = "tcn"
     window: int = 256  # T; the paper's input shape
-    # Of 48.6 to 54.5 VUS-PR in a comparison of views, each window by its own level and spread won.
+    # Of 48.6 to 54.5 VUS-PR in a comparison of views, each window by its own level and std won.
     view: View = "window"
+    std_floor: float = 0.1  # of the series' std: a flat window must not blow up its noise
+    clip: float = 10.0  # beyond ten stds the size of a deviation says nothing more
     patch: int = (
         4  # time steps folded into channels: a quarter of the positions, a third of the cost
     )
@@ -41,6 +45,11 @@ class DetectorConfig:
     learning_rate: float = 1e-3  # the paper's
     members: int = 2  # trained from different seeds; their mean logit beats either
     stride: int = 64  # between scored windows; 16 scores hardly better, 128 clearly worse
+    # Of a window that saw less than half of its rows: it counts only where no better one does.
+    sparse_weight: float = 1e-6
+    held_share: float = 0.25  # of training, for what the detector must not have learned from
+    held_blocks: int = 4  # at most, spread over the training part
+    fewest_held: int = 64  # rows, of a part too short for blocks of a window
 
     def __post_init__(self) -> None:
         for name in WHOLE:
@@ -63,36 +72,29 @@ class DetectorConfig:
                 and all(isinstance(each, int) and each >= 1 for each in self.dilations),
                 "at least one whole number",
             ),
-            "heads": (self.width % max(self.heads, 1) == 0, f"a divisor of width {self.width}"),
+            "heads": (
+                self.heads >= 1 and self.width % self.heads == 0,
+                f"a divisor of width {self.width}",
+            ),
             "dropout": (_within(self.dropout, 0, 1), "a share below 1"),
             "learning_rate": (
                 _within(self.learning_rate, 0, 1) and self.learning_rate > 0,
                 "a number above 0 and below 1",
             ),
+            "std_floor": (_within(self.std_floor, 1e-6, 1e6), "a number above 0"),
+            "clip": (_within(self.clip, 1e-6, 1e6), "a number above 0"),
+            "sparse_weight": (_within(self.sparse_weight, 1e-12, 1.1), "a share above 0"),
+            "held_share": (_within(self.held_share, 0, 1), "a share below 1"),
             "batch": (self.batch >= 2 and self.batch % 2 == 0, "an even number of windows"),
             "stride": (1 <= self.stride <= self.window, f"1 to the window of {self.window}"),
         }
-        for name in ("window", "layers", "heads", "steps", "members", "epochs"):
+        positive = ("window", "layers", "heads", "steps", "members", "epochs")
+        for name in (*positive, "held_blocks", "fewest_held"):
             value = getattr(self, name)
             rules.setdefault(name, (value is None or value >= 1, "at least 1"))
         for name, (holds, wanted) in rules.items():
             if not holds:
                 raise InputError(f"{name} is {getattr(self, name)!r}", f"give {wanted}")
-
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON values; `from_dict` gives the same configuration back."""
-        return {**asdict(self), "dilations": list(self.dilations)}
-
-    @classmethod
-    def from_dict(cls, facts: Mapping[str, Any]) -> Self:
-        """The configuration that `to_dict` described; other or missing keys are errors."""
-        odd = set(facts) ^ {field.name for field in fields(cls)}
-        if odd:
-            raise ArtifactError(
-                f"a detector configuration with odd or missing keys: {', '.join(sorted(odd))}",
-                "write it again with this version",
-            )
-        return cls(**{**facts, "dilations": tuple(facts["dilations"])})
 
 
 def _within(value: object, low: float, high: float) -> bool:

@@ -7,25 +7,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caps.errors import InputError
+from caps.network.config import DetectorConfig
 from caps.recover import References, reference_windows, trim_references
 
 Blocks = list[slice]
 
-SHARE, FEWEST_HELD = 0.25, 64  # held out of a part too short for blocks of a window
 
-
-def held_out(length: int, window: int) -> tuple[Blocks, Blocks]:
+def held_out(length: int, config: DetectorConfig) -> tuple[Blocks, Blocks]:
     """Rows to learn from and rows to calibrate on.
 
     A part too short for blocks of a window gives its last rows away, as long as a window is left;
     a still shorter one is returned whole twice.
 
-    >>> held_out(500, 256), held_out(300, 256)[0] == held_out(300, 256)[1]
-    (([slice(0, 375, None)], [slice(375, 500, None)]), True)
+    >>> held_out(500, DetectorConfig())
+    ([slice(0, 375, None)], [slice(375, 500, None)])
     """
-    kept, held = held_out_blocks(length, size=window)
-    cut = max(window, round((1 - SHARE) * length))
-    if kept == held and length - cut >= FEWEST_HELD:
+    share = config.held_share
+    kept, held = held_out_blocks(length, size=config.window, share=share, most=config.held_blocks)
+    cut = max(config.window, round((1 - share) * length))
+    if kept == held and length - cut >= config.fewest_held:
         return [slice(0, cut)], [slice(cut, length)]
     return kept, held
 
@@ -59,7 +59,7 @@ def references_in(
 
 
 def held_out_blocks(
-    length: int, *, size: int = 256, share: float = 0.25
+    length: int, *, size: int, share: float = 0.25, most: int = 4
 ) -> tuple[list[slice], list[slice]]:
     """Cut the training part into rows to learn from and rows to calibrate on.
 
@@ -67,11 +67,11 @@ def held_out_blocks(
     are among them, as they are most like what comes next. A part too short for blocks of a window
     is returned whole twice: scores on it are then a little too low.
 
-    >>> kept, held = held_out_blocks(2400)
+    >>> kept, held = held_out_blocks(2400, size=256)
     >>> [(block.start, block.stop) for block in kept], [(block.start, block.stop) for block in held]
     ([(0, 900), (1200, 2100)], [(900, 1200), (2100, 2400)])
     """
-    count = min(4, int(length * share) // size)
+    count = min(most, int(length * share) // size)
     if count == 0:
         return [slice(0, length)], [slice(0, length)]
     ends = np.linspace(0, length, count + 1).round().astype(int).tolist()

@@ -14,32 +14,24 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from caps.network.networks import (
-    CLIP,
-    LARGEST,
-    SPREAD_FLOOR,
-    Detector,
-    DilatedBlock,
-    TcnDetector,
-    WindowView,
-)
+from caps.network.networks import LARGEST, DilatedBlock, TcnDetector, WindowView
 
 Array = NDArray[np.float32]
 
 FEW = 6  # windows; more are faster together in torch
 
 
-def few_logits(detector: Detector, windows: Array) -> Array | None:
+def few_logits(members: nn.ModuleList, windows: Array) -> Array | None:
     """Logits (window, time) of a few windows without gaps; None if torch has to do it.
 
     What is asked of a detector here ends its training: its weights are taken over once.
     """
-    if detector.config.network != "tcn" or detector.training:
-        _known.pop(detector, None)
+    if members.training or not all(isinstance(member, TcnDetector) for member in members):
+        _known.pop(members, None)
         return None
-    if detector not in _known:
-        _known[detector] = _Network.of(detector)
-    network = _known[detector]
+    if members not in _known:
+        _known[members] = _Network.of(members)
+    network = _known[members]
     return np.stack([network.logits(window) for window in windows])
 
 
@@ -57,8 +49,8 @@ class _Convolution:
         weight = _stacked(layer.weight for layer in layers)
         bias = _stacked(layer.bias for layer in layers)
         if norms is not None:  # by the statistics of training: a factor and a shift
-            spread = np.sqrt(_stacked(norm.running_var for norm in norms) + norms[0].eps)
-            scale = _stacked(norm.weight for norm in norms) / spread
+            std = np.sqrt(_stacked(norm.running_var for norm in norms) + norms[0].eps)
+            scale = _stacked(norm.weight for norm in norms) / std
             mean = _stacked(norm.running_mean for norm in norms)
             bias = (bias - mean) * scale + _stacked(norm.bias for norm in norms)
             weight = weight * scale[:, :, None, None]
@@ -97,8 +89,8 @@ class _Network:
     head: _Convolution
 
     @classmethod
-    def of(cls, detector: Detector) -> Self:
-        members = [member for member in detector.members if isinstance(member, TcnDetector)]
+    def of(cls, networks: nn.ModuleList) -> Self:
+        members = [member for member in networks if isinstance(member, TcnDetector)]
         blocks = []
         for parts in zip(*(member.blocks for member in members), strict=True):
             each = [part for part in parts if isinstance(part, DilatedBlock)]
@@ -119,18 +111,18 @@ class _Network:
         return np.asarray(self.head(trunk).mean(axis=0).T.reshape(-1))
 
 
-_known: WeakKeyDictionary[Detector, _Network] = WeakKeyDictionary()
+_known: WeakKeyDictionary[nn.ModuleList, _Network] = WeakKeyDictionary()
 
 
 def _view(view: WindowView, window: Array) -> Array:
     bounded = np.clip(window, -LARGEST, LARGEST)
-    series = np.clip(bounded, -CLIP, CLIP)
+    series = np.clip(bounded, -view.clip, view.clip)
     if view.kind == "series":
         return series[None]
     centred = bounded - bounded.mean()
-    spread = max(float(np.sqrt(np.square(centred).mean())), SPREAD_FLOOR)
-    own = np.clip(centred / np.float32(spread), -CLIP, CLIP)
-    return own[None] if view.kind == "window" else np.stack([own, series])
+    std = max(float(np.sqrt(np.square(centred).mean())), view.std_floor)
+    seen = np.clip(centred / np.float32(std), -view.clip, view.clip)
+    return seen[None] if view.kind == "window" else np.stack([seen, series])
 
 
 def _stacked(tensors: Iterable[Tensor | None]) -> NDArray[np.float64]:

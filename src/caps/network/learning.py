@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from caps.errors import InputError
 from caps.network.config import DetectorConfig
-from caps.network.networks import Detector
+from caps.network.detector import Detector
 from caps.training import Batches, Progress, Schedule, seeded, train
 
 if TYPE_CHECKING:

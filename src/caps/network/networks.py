@@ -1,38 +1,34 @@
 """Detector networks D: windows of the scaled series in, one logit for every time step out."""
 
-import numpy as np
 import torch
 from einops import rearrange
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from caps.network.config import DetectorConfig, View
+from caps.network.config import DetectorConfig
 
-SPREAD_FLOOR = 0.1  # of the series' spread: a flat window must not blow up its noise
-CLIP = 10.0
 LARGEST = 1e6  # squares of larger values leave float32
 
 
 class WindowView(nn.Module):
     """What the detector sees of a window; part of the network, so that it travels with it.
 
-    `window`: by the window's own level and spread. `series`: as scaled by the training part, which
+    `window`: by the window's own level and std. `series`: as scaled by the training part, which
     keeps levels. `both`: two channels.
     """
 
-    def __init__(self, kind: View) -> None:
+    def __init__(self, config: DetectorConfig) -> None:
         super().__init__()
-        self.kind = kind
-        self.channels = 2 if kind == "both" else 1
+        self.kind, self.clip, self.std_floor = config.view, config.clip, config.std_floor
+        self.channels = 2 if self.kind == "both" else 1
 
     def forward(self, x: Tensor) -> Tensor:  # (batch, time) -> (batch, channels, time)
         x = x.clamp(-LARGEST, LARGEST)
-        series = x.clamp(-CLIP, CLIP)
+        series = x.clamp(-self.clip, self.clip)
         if self.kind == "series":
             return series.unsqueeze(1)
         centred = x - x.mean(dim=-1, keepdim=True)
-        spread = centred.square().mean(dim=-1, keepdim=True).sqrt()
-        window = (centred / spread.clamp(min=SPREAD_FLOOR)).clamp(-CLIP, CLIP)
+        std = centred.square().mean(dim=-1, keepdim=True).sqrt()
+        window = (centred / std.clamp(min=self.std_floor)).clamp(-self.clip, self.clip)
         if self.kind == "window":
             return window.unsqueeze(1)
         return torch.stack([window, series], dim=1)
@@ -62,7 +58,7 @@ class TcnDetector(nn.Module):
     def __init__(self, config: DetectorConfig) -> None:
         super().__init__()
         self.patch = config.patch
-        self.view = WindowView(config.view)
+        self.view = WindowView(config)
         kernel = max(3, 7 // config.patch)  # 7 at full length: the reach of 256 points
         inputs = self.view.channels * config.patch
         self.stem = nn.Conv1d(inputs, config.width, kernel, padding=kernel // 2)
@@ -115,7 +111,7 @@ class TransformerDetector(nn.Module):
     def __init__(self, config: DetectorConfig) -> None:
         super().__init__()
         self.patch = config.patch
-        self.view = WindowView(config.view)
+        self.view = WindowView(config)
         # A convolution over a patch and its neighbours: a patch alone hides spikes at its edge.
         self.embed = nn.Conv1d(
             self.view.channels * config.patch, config.width, kernel_size=3, padding=1
@@ -135,24 +131,3 @@ class TransformerDetector(nn.Module):
         places = rearrange(self.embed(seen), "batch width place -> batch place width")
         logits: Tensor = self.head(self.blocks(places + self.position))
         return rearrange(logits, "batch place step -> batch (place step)")
-
-
-class Detector(nn.Module):
-    """Several networks trained from different seeds; their logits are averaged."""
-
-    def __init__(self, config: DetectorConfig) -> None:
-        super().__init__()
-        self.config = config
-        kind = TcnDetector if config.network == "tcn" else TransformerDetector
-        self.members = nn.ModuleList(kind(config) for _ in range(config.members))
-
-    def forward(self, x: Tensor) -> Tensor:  # (batch, time) -> (batch, time) logits
-        return torch.stack([member(x) for member in self.members]).mean(dim=0)
-
-    def row_logits(
-        self, values: NDArray[np.float64], *, causal: bool = False, last: int | None = None
-    ) -> NDArray[np.float64]:
-        """A logit for each of the last rows of a scaled series."""
-        from caps.network.logits import score_logits
-
-        return score_logits(self, values, causal=causal, last=last)

@@ -18,8 +18,6 @@ WindowLogits = Callable[[FloatArray], FloatArray]  # (window, time), with gaps -
 
 GROUP = 1024  # windows at once into the reassembly
 CHUNK = 2**16  # rows at once: what is held of windows does not grow with the series
-# A window that saw less than half of its rows counts only where no better window does.
-SPARSE_WEIGHT = 1e-6
 
 
 class RowDetector(Protocol):
@@ -69,7 +67,7 @@ def chunk_logits(
     observed = _Mask()
     for windows in chunked_windows(observed.watch(chunks), config.window, config.stride):
         for starts, batch in windows.batches(GROUP):
-            trust = np.where(np.isfinite(batch).mean(axis=1) >= 0.5, 1.0, SPARSE_WEIGHT)
+            trust = np.where(np.isfinite(batch).mean(axis=1) >= 0.5, 1.0, config.sparse_weight)
             logits = window_logits(batch)
             flat = np.broadcast_to(trust[:, None], logits.shape)
             above, below = weighted.add(flat * logits, starts), weight.add(flat, starts)

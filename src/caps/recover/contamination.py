@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from caps.errors import InputError
+from caps.neighbours import kth_distance
 from caps.recover.references import LEAST_OBSERVED, References
 
 LENGTHS = (16, 64)  # of the stretches compared: a spike fills the short, a wrong cycle the long
@@ -95,7 +96,9 @@ def _oddness(stretches: np.ndarray, place: np.ndarray, rng: np.random.Generator)
     if len(bank) > BANK:
         bank = np.sort(rng.choice(len(bank), BANK, replace=False))
     blocks = np.array_split(np.arange(len(stretches)), -(-len(stretches) // BLOCK))
-    distance = np.concatenate([_distance(stretches, place, block, bank) for block in blocks])
+    distance = np.concatenate(
+        [kth_distance(stretches, place, block, bank, LIKES) for block in blocks]
+    )
     size = np.log(np.sqrt(distance / length) + SMALLEST)
     known = np.isfinite(size)
     if not known.any():
@@ -103,15 +106,3 @@ def _oddness(stretches: np.ndarray, place: np.ndarray, rng: np.random.Generator)
     middle = np.median(size[known])
     spread = max(1.4826 * float(np.median(np.abs(size[known] - middle))), LEAST_SPREAD)
     return np.where(known, (size - middle) / spread, 0.0)
-
-
-def _distance(
-    stretches: np.ndarray, place: np.ndarray, block: np.ndarray, bank: np.ndarray
-) -> np.ndarray:
-    """Squared distance of the stretches of a block to the LIKES-th nearest apart from them."""
-    these, those = stretches[block], stretches[bank]
-    squares = (these**2).sum(axis=1)[:, None] + (those**2).sum(axis=1) - 2 * these @ those.T
-    overlap = np.abs(place[block][:, None] - place[bank]) < stretches.shape[1]
-    squares[overlap] = np.inf
-    nearest = np.partition(squares, LIKES - 1, axis=1)[:, LIKES - 1]
-    return np.asarray(np.maximum(nearest, 0.0))

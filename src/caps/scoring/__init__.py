@@ -6,6 +6,9 @@ from caps.lazy import on_first_use
 
 if TYPE_CHECKING:
     from caps.scoring.calibration import Calibration, alarm_rate, calibrate
+    from caps.scoring.channels import LearnedChannel
+    from caps.scoring.config import CalibrationConfig, ModelConfig, ScoringConfig
+    from caps.scoring.context import NEW
     from caps.scoring.description import build, describe
     from caps.scoring.evidence import NOTABLE, Aggregate, carrying, shares
     from caps.scoring.fitted import Fitted, Scores
@@ -18,32 +21,35 @@ if TYPE_CHECKING:
         read_input,
         stretches_of,
     )
-    from caps.scoring.memory import FLOOR, LARGEST, MEASURES, NEAR, NEW, Memory, Part, Usual
+    from caps.scoring.memory import MEASURES, Memory, Part, Standardisers
     from caps.scoring.options import OPTIONS, FitOptions
     from caps.scoring.spans import EventRules, event_spans
+    from caps.scoring.standardiser import Standardiser
     from caps.scoring.storage import KIND, load_model, save_model
 
 __all__ = [
-    "FLOOR",
     "KIND",
-    "LARGEST",
     "MEASURES",
-    "NEAR",
     "NEW",
     "NOTABLE",
     "OPTIONS",
     "Aggregate",
     "Calibration",
+    "CalibrationConfig",
     "EventRules",
     "FitOptions",
     "FitProgress",
     "Fitted",
+    "LearnedChannel",
     "Memory",
+    "ModelConfig",
     "Moment",
     "Part",
     "Scores",
+    "ScoringConfig",
     "Span",
-    "Usual",
+    "Standardiser",
+    "Standardisers",
     "alarm_rate",
     "build",
     "calibrate",
@@ -65,24 +71,26 @@ __getattr__ = on_first_use(
     {
         "Aggregate": "evidence",
         "Calibration": "calibration",
+        "CalibrationConfig": "config",
         "EventRules": "spans",
-        "FLOOR": "memory",
         "FitOptions": "options",
         "FitProgress": "fitting",
         "Fitted": "fitted",
         "KIND": "storage",
-        "LARGEST": "memory",
         "MEASURES": "memory",
+        "LearnedChannel": "channels",
         "Memory": "memory",
+        "ModelConfig": "config",
         "Moment": "input",
-        "NEAR": "memory",
-        "NEW": "memory",
+        "NEW": "context",
         "NOTABLE": "evidence",
         "OPTIONS": "options",
         "Part": "memory",
         "Scores": "fitted",
+        "ScoringConfig": "config",
         "Span": "input",
-        "Usual": "memory",
+        "Standardiser": "standardiser",
+        "Standardisers": "memory",
         "alarm_rate": "calibration",
         "build": "description",
         "calibrate": "calibration",

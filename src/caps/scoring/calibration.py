@@ -7,24 +7,20 @@ peaks follow a generalised Pareto distribution fitted to their excess over `tail
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from caps.configuration import check_keys
 from caps.errors import ArtifactError, InputError
 from caps.network import expit, logit
+from caps.scoring.config import CalibrationConfig
 from caps.scoring.spans import EventRules, event_spans
 
 FloatArray = NDArray[np.float64]
 
-LEVELS = 200  # at which rates are counted
-FEW_PEAKS, MANY_PEAKS = 10, 30  # above `tail`: enough for a fit, few enough to be a tail
-FEWEST_PEAKS = 5  # below, a fit says nothing and the spread of the scores stands in
-SHRINKAGE = 30  # peaks that weigh as much as the belief that the tail is exponential
-STEEPEST, HEAVIEST = -0.25, 0.25  # bounds of the shape fitted
-FEWEST_ROWS = 32
 LARGEST_LOGIT = 40.0  # its sigmoid is exactly 1 in float64
 SECONDS = {
     "second": 1,
@@ -141,12 +137,7 @@ class Calibration:
     @classmethod
     def from_dict(cls, facts: Mapping[str, Any]) -> Self:
         """The calibration that `to_dict` described; other or missing keys are errors."""
-        odd = set(facts) ^ {field.name for field in fields(cls)}
-        if odd:
-            raise ArtifactError(
-                f"a calibration with odd or missing keys: {', '.join(sorted(odd))}",
-                "write it again with this version",
-            )
+        check_keys(cls, facts, "a calibration")
         try:
             made = cls(
                 rules=EventRules.from_dict(facts["rules"]),
@@ -197,7 +188,9 @@ class Calibration:
 
 
 def calibrate(
-    scores: FloatArray | Sequence[FloatArray], rules: EventRules | None = None
+    scores: FloatArray | Sequence[FloatArray],
+    rules: EventRules | None = None,
+    config: CalibrationConfig | None = None,
 ) -> Calibration:
     """Calibrate on the scores of normal rows kept out of training, given as one or more blocks.
 
@@ -206,23 +199,31 @@ def calibrate(
     >>> bool(calibration.threshold("1/1000") < calibration.threshold("1/100000"))
     True
     """
-    rules = rules or EventRules()
-    blocks = [scores] if isinstance(scores, np.ndarray) else list(scores)
-    levels = [_logit(block) for block in blocks]
-    seen = np.concatenate([level[np.isfinite(level)] for level in levels] or [np.zeros(0)])
-    if len(seen) < FEWEST_ROWS:
+    blocks = [scores] if isinstance(scores, np.ndarray) else scores
+    return calibrate_logits(
+        [_logit(block) for block in blocks], rules or EventRules(), config or CalibrationConfig()
+    )
+
+
+def calibrate_logits(
+    logits: Sequence[FloatArray], rules: EventRules, config: CalibrationConfig
+) -> Calibration:
+    """The same of the logits of scores."""
+    blocks = [np.clip(block, -LARGEST_LOGIT, LARGEST_LOGIT) for block in logits]
+    seen = np.concatenate([block[np.isfinite(block)] for block in blocks] or [np.zeros(0)])
+    if len(seen) < config.fewest_rows:
         raise InputError(
-            f"{len(seen)} held-out rows were observed, a threshold needs {FEWEST_ROWS}",
+            f"{len(seen)} held-out rows were observed, a threshold needs {config.fewest_rows}",
             "give a longer training part",
         )
-    grid = np.unique(np.quantile(seen, 1 - np.geomspace(1, 1 / len(seen), LEVELS)))
-    counts = np.array([_count(levels, level, rules) for level in grid])
+    grid = np.unique(np.quantile(seen, 1 - np.geomspace(1, 1 / len(seen), config.levels)))
+    counts = np.array([_count(blocks, level, rules) for level in grid])
     # A budget must hold at every higher threshold too.
     worst = np.maximum.accumulate(counts[::-1])[::-1]
-    wanted = min(MANY_PEAKS, max(FEW_PEAKS, int(worst[0]) // 3))
+    wanted = min(config.many_peaks, max(config.few_peaks, int(worst[0]) // 3))
     last = int(np.flatnonzero(worst >= min(wanted, worst[0]))[-1])
-    peaks = _peaks(levels, float(grid[last]), rules)
-    scale, shape = _fit_tail(peaks - grid[last], float(seen.std()))
+    peaks = _peaks(blocks, float(grid[last]), rules)
+    scale, shape = _fit_tail(peaks - grid[last], float(seen.std()), config)
     rows = np.searchsorted(np.sort(seen), grid[: last + 1], side="left")
     return Calibration(
         rules=rules,
@@ -257,7 +258,7 @@ def _peaks(blocks: list[FloatArray], level: float, rules: EventRules) -> FloatAr
     )
 
 
-def _fit_tail(excess: FloatArray, spread: float) -> tuple[float, float]:
+def _fit_tail(excess: FloatArray, std: float, config: CalibrationConfig) -> tuple[float, float]:
     """Scale and shape of the generalised Pareto distribution of the peaks to come.
 
     Fitted by the first two L-moments. The shape of few peaks is noise, so it is pulled towards 0,
@@ -265,11 +266,12 @@ def _fit_tail(excess: FloatArray, spread: float) -> tuple[float, float]:
     the fit: with an exponential tail, `count` peaks predict exactly a shape of 1 / count.
     """
     count = len(excess)
-    if count < FEWEST_PEAKS or excess.mean() <= 0:
-        return max(spread, 1e-3), 0.0
+    if count < config.fewest_peaks or excess.mean() <= 0:
+        return max(std, config.least_scale), 0.0
     ordered = np.sort(excess)
     mean = float(ordered.mean())
     second = float((np.arange(count) * ordered).sum() * 2 / (count * (count - 1)) - mean)
     shape = 2 - mean / second if second > 0 else 0.0
-    shape = float(np.clip(shape * count / (count + SHRINKAGE), STEEPEST, HEAVIEST))
+    shape = shape * count / (count + config.shrinkage)
+    shape = float(np.clip(shape, config.steepest, config.heaviest))
     return mean * (1 - shape), shape + 1 / count

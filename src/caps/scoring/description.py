@@ -6,20 +6,35 @@ Reading checks everything before it is used.
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 
 from caps.errors import ArtifactError
 from caps.network import DetectorConfig, RowDetector
 from caps.scoring.calibration import Calibration
+from caps.scoring.channels import (
+    BinaryChannel,
+    Channel,
+    ConstantChannel,
+    LearnedChannel,
+    SilentChannel,
+    two_values,
+)
+from caps.scoring.config import ModelConfig
 from caps.scoring.evidence import AGGREGATES
-from caps.scoring.fitted import Channel, Fitted, State, switch_values
+from caps.scoring.fitted import Fitted
 from caps.scoring.level import LevelRange
-from caps.scoring.memory import Memory, Usual
+from caps.scoring.memory import Memory
+from caps.scoring.standardiser import Standardiser
 from caps.series import Scaler
 
-STATES = get_args(State)
+KINDS = {
+    "learned": LearnedChannel,
+    "constant": ConstantChannel,
+    "binary": BinaryChannel,
+    "silent": SilentChannel,
+}
 
 # The detector of the channel at a place, of a configuration that was checked.
 DetectorOf = Callable[[int, DetectorConfig], RowDetector]
@@ -38,6 +53,7 @@ def describe(fitted: Fitted) -> dict[str, Any]:
         if fitted.start is None
         else int(fitted.start.astype("datetime64[ns]").astype(int)),
         "facts": fitted.facts,
+        "config": fitted.config.to_dict(),
     }
 
 
@@ -47,10 +63,10 @@ def build(model: Mapping[str, Any], banks: Sequence[np.ndarray], detector_of: De
     What does not fit together is an ArtifactError, an InputError, or one of those that odd JSON
     values raise: KeyError, TypeError, ValueError, AttributeError.
     """
-    described = model["channels"]
+    config = ModelConfig.from_dict(model["config"])
     channels = tuple(
-        _channel(facts, bank, place, detector_of)
-        for place, (facts, bank) in enumerate(zip(described, banks, strict=True))
+        _channel(facts, bank, config, lambda config, place=place: detector_of(place, config))
+        for place, (facts, bank) in enumerate(zip(model["channels"], banks, strict=True))
     )
     scaler = Scaler.from_dict(model["scaler"])
     if len(scaler.centre) != len(channels) or not channels:
@@ -66,6 +82,7 @@ def build(model: Mapping[str, Any], banks: Sequence[np.ndarray], detector_of: De
         step=None if model["step"] is None else np.timedelta64(int(model["step"]), "ns"),
         start=None if model["start"] is None else np.datetime64(int(model["start"]), "ns"),
         facts=dict(model["facts"]),
+        config=config,
     )
 
 
@@ -76,47 +93,55 @@ def digest(facts: Mapping[str, Any]) -> str:
 
 
 def _channel_facts(channel: Channel) -> dict[str, Any]:
-    detector, calibration = channel.detector, channel.calibration
-    return {
-        "name": channel.name,
-        "state": channel.state,
-        "rows": channel.rows,
-        "detector": None if detector is None else detector.config.to_dict(),
-        "calibration": None if calibration is None else calibration.to_dict(),
-        "level": None if channel.level is None else channel.level.to_dict(),
-        "memory": None if channel.memory is None else channel.memory.to_dict(),
-        "usual": None if channel.usual is None else channel.usual.to_list(),
-        "bound": channel.bound,
-    }
+    kind = next(name for name, kind in KINDS.items() if isinstance(channel, kind))
+    facts: dict[str, Any] = {"kind": kind, "name": channel.name, "rows": channel.rows}
+    if isinstance(channel, LearnedChannel):
+        detector, standardiser = channel.detector, channel.standardiser
+        facts["calibration"] = channel.calibration.to_dict()
+        facts["detector"] = None if detector is None else detector.config.to_dict()
+        facts["standardiser"] = None if standardiser is None else standardiser.to_list()
+        facts["level"] = None if channel.level is None else channel.level.to_dict()
+        facts["bound"] = channel.bound
+    if isinstance(channel, ConstantChannel):
+        facts["value"] = channel.value
+    if isinstance(channel, LearnedChannel | ConstantChannel):
+        facts["memory"] = None if channel.memory is None else channel.memory.to_dict()
+    return facts
 
 
 def _channel(
-    facts: Mapping[str, Any], bank: np.ndarray, place: int, detector_of: DetectorOf
+    facts: Mapping[str, Any],
+    bank: np.ndarray,
+    config: ModelConfig,
+    detector_of: Callable[[DetectorConfig], RowDetector],
 ) -> Channel:
     if bank.ndim != 1 or bank.dtype != np.float32 or np.isinf(bank).any():
         raise ArtifactError("the training rows kept are no rows of numbers", "fit it again")
-    state, learned = facts["state"], facts["detector"] is not None
-    if state not in STATES or learned != (state == "learned"):
-        raise ArtifactError(f"a channel in state {state!r}", "fit it again")
+    known = facts["name"], int(facts["rows"]), bank
+    if facts["kind"] not in KINDS or not isinstance(facts["name"], str):
+        raise ArtifactError(f"a channel of kind {facts['kind']!r}", "fit it again")
+    if facts["kind"] == "silent":
+        return SilentChannel(*known)
+    if facts["kind"] == "binary":
+        if not len(two_values(bank)):
+            raise ArtifactError("a switch that has not two values", "fit it again")
+        return BinaryChannel(*known)
+    memory = None if facts["memory"] is None else Memory.from_dict(facts["memory"], bank, config)
+    if facts["kind"] == "constant":
+        return ConstantChannel(*known, float(facts["value"]), memory)
+    detector, standardiser = facts["detector"], facts["standardiser"]
+    wanted = detector is not None and memory is not None
+    if (standardiser is not None) != wanted or (detector is None and memory is None):
+        raise ArtifactError("a memory without its detector, or the reverse", "fit it again")
     bound = None if facts["bound"] is None else float(facts["bound"])
     if bound is not None and not 0 < bound < np.inf:
         raise ArtifactError("a bound that is none", "fit it again")
-    if state == "switch" and not len(switch_values(bank)):
-        raise ArtifactError("a switch that has not two values", "fit it again")
-    if learned != (facts["calibration"] is not None) or not isinstance(facts["name"], str):
-        raise ArtifactError("a channel is described in part only", "fit it again")
-    if learned and (facts["memory"] is None) != (facts["usual"] is None):
-        raise ArtifactError("a memory without its detector, or the reverse", "fit it again")
-    detector = detector_of(place, DetectorConfig.from_dict(facts["detector"])) if learned else None
-    return Channel(
-        name=facts["name"],
-        state=state,
-        rows=int(facts["rows"]),
-        detector=detector,
-        calibration=Calibration.from_dict(facts["calibration"]) if learned else None,
-        bank=bank,
+    return LearnedChannel(
+        *known,
+        calibration=Calibration.from_dict(facts["calibration"]),
+        detector=None if detector is None else detector_of(DetectorConfig.from_dict(detector)),
+        memory=memory,
+        standardiser=None if standardiser is None else Standardiser.from_list(standardiser),
         level=None if facts["level"] is None else LevelRange.from_dict(facts["level"]),
-        memory=None if facts["memory"] is None else Memory.from_dict(facts["memory"], bank),
-        usual=None if facts["usual"] is None else Usual.from_list(facts["usual"]),
         bound=bound,
     )

@@ -9,34 +9,32 @@ from numpy.typing import NDArray
 from caps.errors import InputError
 from caps.network import logit
 from caps.scoring.calibration import Calibration
+from caps.scoring.config import ScoringConfig
 
 FloatArray = NDArray[np.float64]
 Aggregate = Literal["max", "top5"]
 
 AGGREGATES: tuple[Aggregate, ...] = ("max", "top5")
-TOP = 5  # channels whose mean counts in "top5"
-SMALLEST = 1e-12  # p-values below are a matter of belief in the tail
-LEAST = 1e-3  # evidence: scores stay above zero, as their logits are calibrated
 NOTABLE = 0.2  # share of the evidence from which on a channel is named
-HALVINGS = float(np.log10(2))  # a p-value ten times smaller halves what is missing to a score of 1
+LARGEST_LOGIT = float(logit(1 - np.finfo(np.float64).eps))  # of a share below 1
+DEFAULT = ScoringConfig()
 
 
-def evidence_of(p_values: FloatArray) -> FloatArray:
+def evidence_of(p_values: FloatArray, config: ScoringConfig = DEFAULT) -> FloatArray:
     """-log p: 0 for the most usual row, 1 on average for normal ones; not-a-number stays."""
-    return np.asarray(-np.log(np.clip(p_values, SMALLEST, 1.0)))
+    return np.asarray(-np.log(np.clip(p_values, config.smallest_p, 1.0)))
 
 
-def tail_evidence(calibration: Calibration, scores: FloatArray) -> FloatArray:
-    """-log p of detector scores; not-a-number stays.
+def tail_evidence(calibration: Calibration, logits: FloatArray) -> FloatArray:
+    """-log p of the logits of a channel; not-a-number stays.
 
     Beyond the counted levels the tail is taken as exponential: a bounded one would make all of
     the strongest rows equal.
     """
-    smallest = np.finfo(np.float64).eps
-    level = logit(np.clip(scores, smallest, 1 - smallest))
+    level = np.clip(logits, -LARGEST_LOGIT, LARGEST_LOGIT)
     beyond = np.maximum(level - calibration.tail, 0.0) / calibration.scale
     counted = np.interp(level, calibration.levels, -np.log(calibration.row_rate))
-    return np.where(np.isnan(scores), np.nan, counted + beyond)
+    return np.where(np.isnan(logits), np.nan, counted + beyond)
 
 
 def bounded(evidence: FloatArray, bound: float) -> FloatArray:
@@ -51,7 +49,9 @@ def bounded(evidence: FloatArray, bound: float) -> FloatArray:
     return np.asarray(evidence * bound / (evidence + bound))
 
 
-def combine(evidence: FloatArray, aggregate: Aggregate = "max") -> FloatArray:
+def combine(
+    evidence: FloatArray, aggregate: Aggregate = "max", config: ScoringConfig = DEFAULT
+) -> FloatArray:
     """One amount of evidence a row from those of its channels (time, channel).
 
     Channels that were not observed do not count; a row without any is not-a-number.
@@ -69,18 +69,19 @@ def combine(evidence: FloatArray, aggregate: Aggregate = "max") -> FloatArray:
     if aggregate == "max":
         total, parts = ordered[:, 0], np.ones(len(evidence))
     else:
-        top = ordered[:, :TOP]
-        total, parts = np.where(np.isfinite(top), top, 0.0).sum(axis=1), np.clip(count, 1, TOP)
-    return np.where(count > 0, np.maximum(total / parts, LEAST), np.nan)
+        top = ordered[:, : config.top]
+        total = np.where(np.isfinite(top), top, 0.0).sum(axis=1)
+        parts = np.clip(count, 1, config.top)
+    return np.where(count > 0, np.maximum(total / parts, config.least_evidence), np.nan)
 
 
-def score_of(evidence: FloatArray) -> FloatArray:
+def score_of(evidence: FloatArray, config: ScoringConfig = DEFAULT) -> FloatArray:
     """Evidence as a score in [0, 1]: 0.5 at a p-value of 1/10, 0.875 at 1/1000.
 
     >>> score_of(evidence_of(np.array([1.0, 0.1, 0.001]))).round(3)
     array([0.   , 0.5  , 0.875])
     """
-    return np.asarray(1.0 - np.exp(-HALVINGS * evidence))
+    return np.asarray(1.0 - np.exp(-config.halving * evidence))
 
 
 def shares(evidence: FloatArray) -> FloatArray:

@@ -1,369 +1,273 @@
-"""From a training part to fitted detectors: references, counterparts, training, calibration.
+"""From a training part to a fitted model: detectors, memories, calibration."""
 
-The only module of a fit that needs the generator; a saved model is loaded and scored without it.
-"""
-
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from caps.errors import InputError
-from caps.neighbours import deviation, normal_counterpart, training_rows
-from caps.network import held_out, references_in, train_detector
-from caps.realize import Pretrained
-from caps.recover import (
-    References,
-    diagnose,
-    known_windows,
-    perturbed_pairs,
-    recover_pairs,
-)
-from caps.scoring.calibration import FEWEST_PEAKS, FEWEST_ROWS, Calibration, calibrate
-from caps.scoring.evidence import HALVINGS
-from caps.scoring.fitted import (
+from caps.neighbours import training_rows
+from caps.scoring.calibration import Calibration, calibrate, calibrate_logits
+from caps.scoring.channels import (
+    BinaryChannel,
     Channel,
-    Fitted,
-    State,
-    channel_scores,
+    ConstantChannel,
+    LearnedChannel,
+    SilentChannel,
+    channel_logits,
     detector_logits,
-    switch_values,
 )
+from caps.scoring.context import ScoringContext
+from caps.scoring.fitted import Fitted, score_channels
 from caps.scoring.level import LevelRange
-from caps.scoring.memory import LARGEST, LENGTHS, ROWS, Memory, Usual
+from caps.scoring.memory import Memory
 from caps.scoring.options import FitOptions
-from caps.scoring.spans import EventRules
-from caps.series import Scaler, Series
-from caps.training import Report
+from caps.scoring.standardiser import Standardiser
+from caps.scoring.training_part import Sort, Spans, TrainingPart
+from caps.series import Series
+
+if TYPE_CHECKING:
+    from caps.network import RowDetector
+    from caps.realize import Pretrained
+    from caps.scoring.detectors import Detectors
 
 FloatArray = NDArray[np.float64]
-Spans = Sequence[tuple[int, int]]
+Blocks = list[tuple[slice, slice]]  # rows, and the same with what their windows reach
 # Called with what is being done and the share of the whole fit that is done.
 FitProgress = Callable[[str, float], None]
-
-FEWEST_REFERENCES = 96  # of a channel among many
-ALL_REFERENCES = 1500  # of all channels together
-BANK = 20_000  # training rows that a known anomaly is compared with: the last ones
-CAUSAL_ROWS = 4_000  # rows of calibration that are scored one window a row
-MOST_NAMED = 5  # channels in one note
-RECOVERING = 0.4  # of the time of a channel; the rest is training
 
 
 def fit(
     series: Series,
     rows: int,
-    pretrained: Pretrained,
+    pretrained: "Pretrained | None",
     settings: FitOptions,
     *,
     known: Spans = (),
     progress: FitProgress | None = None,
 ) -> Fitted:
-    """Fit a detector for every channel on the first `rows` of a series on a regular grid.
+    """Fit every channel on the first `rows` of a series on a regular grid.
 
-    `known` are stretches of rows with known anomalies, anywhere in the series: they choose the
-    modes (Diagnosis) and are no examples of normal.
+    `known` are spans of rows with known anomalies, anywhere in the series: they choose the modes
+    (Diagnosis) and are no examples of normal. Without a detector no weights are needed.
     """
-    train = series[:rows]
-    work = _Work(series, train, pretrained, settings, list(known), progress or _silent)
-    channels = [work.channel(place) for place in range(len(train.channels))]
-    if not any(channel.state == "learned" or channel.state == "constant" for channel in channels):
-        raise InputError(
-            f"no channel has {FEWEST_ROWS} observed rows to learn from",
-            "give a longer training part or other columns",
-        )
-    blank = Fitted(
-        channels=tuple(channels),
-        scaler=work.scaler,
-        calibration=_nothing(settings.rules),
-        aggregate=settings.aggregate,
+    part = TrainingPart(series, series[:rows], list(known), settings.switches, settings.config)
+    work = _Fit(part, _detectors(part, pretrained, settings), settings, progress)
+    return work.fitted()
+
+
+def _detectors(
+    part: TrainingPart, pretrained: "Pretrained | None", settings: FitOptions
+) -> "Detectors | None":
+    detector = settings.detector_for(len(part.train.channels))
+    if detector is None:
+        return None
+    if pretrained is None:
+        raise InputError("a detector without pretrained weights", "give them, or no detector")
+    from caps.scoring.detectors import Detectors  # torch, a second: a memory is fitted without
+
+    return Detectors(
+        part,
+        pretrained,
+        detector,
+        construction=settings.construction,
+        perturbed=settings.perturbed,
+        chosen_modes=settings.modes,
+        most_references=settings.references,
         causal=settings.causal,
-        step=train.sampling.step,
-        start=train.time[0] if train.time is not None and train.sampling.regular else None,
-        facts=work.facts(),
+        seed=settings.seed,
+        cache=None if settings.cache is None else Path(settings.cache),
     )
-    work.progress("calibrating", 1.0)
-    return replace(blank, calibration=work.calibrate_rows(blank))
 
 
-class _Work:
+class _Fit:
     """One fit: what all channels share."""
 
     def __init__(
         self,
-        series: Series,
-        train: Series,
-        pretrained: Pretrained,
+        part: TrainingPart,
+        detectors: "Detectors | None",
         settings: FitOptions,
-        known: list[tuple[int, int]],
-        progress: FitProgress,
+        progress: FitProgress | None,
     ) -> None:
-        self.series, self.train = series, train
-        self.pretrained, self.settings = pretrained, settings
-        # By name, so that the order of the columns changes nothing.
-        self.ranks = [sorted(train.channels).index(name) for name in train.channels]
-        self.seeds = [settings.seed + rank for rank in self.ranks]
-        self.known, self.progress = known, progress
-        clean = train.values.copy()
-        for start, end in known:
-            clean[start:end] = np.nan
-        self.scaler = Scaler.fit(clean)
-        self.scaled = self.scaler.transform(clean)
-        self.remembered = replace(self.scaler, clip=LARGEST).transform(clean)
-        self.constant = set(replace(train, values=clean, observed=np.isfinite(clean)).constant)
-        self.measured, self.two_valued = self._sorted_channels()
-        self.switches = self._switches()
-        detector = settings.detector_for(len(train.channels))
-        assert detector is not None
-        self.detector = detector
-        self.kept, self.held = held_out(len(train), detector.window)
-        self.notes: list[str] = []
-        if self.kept == self.held:
-            self.notes.append(
-                f"{len(train)} training rows are too few to keep some for the threshold: "
-                "it rests on rows the detector has learned from, expect more alarms than stated"
+        self.part, self.detectors, self.settings = part, detectors, settings
+        self.train, self.config = part.train, part.config
+        self.progress = progress or _unwatched
+        self.contexts = self._contexts(part.remembered, self._calibration_blocks())
+
+    def fitted(self) -> Fitted:
+        """The model of all channels."""
+        train, settings = self.train, self.settings
+        channels = tuple(self._channel(place) for place in range(len(train.channels)))
+        if not any(isinstance(each, LearnedChannel | ConstantChannel) for each in channels):
+            raise InputError(
+                f"no channel has {self.config.calibration.fewest_rows} observed rows to learn from",
+                "give a longer training part or other columns",
             )
-        self.references = self._references()
-        self.modes = self._modes()
-
-    def channel(self, place: int) -> Channel:
-        """Fit the detector of one channel."""
-        name, settings = self.train.channels[place], self.settings
-        values = self.scaled[:, place]
-        rows = int(np.isfinite(values).sum())
-        bank = self.remembered[-ROWS:, place].astype(np.float32)
-        references = self.references[place]
-        if references is None:
-            state: State = "unknown"
-            if rows >= FEWEST_ROWS and name in self.constant:
-                state = "constant"
-            elif name in self.switches:
-                state = "switch"
-            memory = None
-            if state == "constant" and settings.memory and not self.measured:
-                # Beside measured channels, a value never seen is enough: it would outshout them.
-                memory = Memory.fit(self.remembered[:, place])
-            return Channel(name, state, rows, None, None, bank, memory=memory)
-        report = self._reporter(place)
-        pairs = recover_pairs(
-            self.pretrained,
-            references,
-            modes=self.modes,
-            construction=settings.construction,
-            seed=self.seeds[place],
-            cache=None if settings.cache is None else Path(settings.cache),
-            progress=lambda done, total: report("making counterparts", RECOVERING * done / total),
-        )
-        if settings.perturbed:
-            pairs = pairs.joined(perturbed_pairs(references, len(pairs), self.seeds[place]))
-        steps = self.detector.members
-        detector = train_detector(
-            pairs,
-            self.detector,
-            self.seeds[place],
-            progress=_Steps(lambda share: report("training", _trained(share)), steps),
-        )
-        channel = Channel(name, "learned", rows, detector, None, bank)
-        if name in self.two_valued and self.constant and not settings.switches:
-            # When it is switched must not outshout that a channel moves which never did.
-            channel = replace(channel, bound=float(np.log1p(rows)) / 2)
-        memory = Memory.fit(self.remembered[:, place]) if settings.memory else None
-        if memory is not None:
-            channel = replace(channel, memory=memory, usual=self._usual(channel, place))
-        elif settings.level:  # a memory sees levels by itself
-            blocks = [values[block] for block in self.kept], [values[block] for block in self.held]
-            channel = replace(channel, level=LevelRange.fit(*blocks))
-        return replace(
-            channel, calibration=calibrate(self._held_scores(channel, place), settings.rules)
+        self.progress("calibrating", 1.0)
+        return Fitted(
+            channels=channels,
+            scaler=self.part.scaler,
+            calibration=self._calibrated(channels),
+            aggregate=settings.aggregate,
+            causal=settings.causal,
+            step=train.sampling.step,
+            start=train.time[0] if train.time is not None and train.sampling.regular else None,
+            facts=self._facts(channels),
+            config=self.config,
         )
 
-    def calibrate_rows(self, fitted: Fitted) -> Calibration:
+    def _channel(self, place: int) -> Channel:
+        """Fit one channel."""
+        part, name = self.part, self.train.channels[place]
+        known = name, int(np.isfinite(part.scaled[:, place]).sum()), part.bank(place)
+        sort = part.sort(place)
+        if sort == "constant":
+            # Beside measured channels, a value never seen is enough: it would dominate them.
+            memory = None if part.measured else self._memory(place)
+            return ConstantChannel(*known, float(part.scaler.centre[place]), memory)
+        if sort == "binary":
+            return BinaryChannel(*known)
+        detector = None
+        if sort == "varied" and self.detectors and self.detectors.references[place] is not None:
+            detector = self.detectors.train(place, self._reporter(place))
+        elif sort == "silent" or self.detectors:
+            return SilentChannel(*known)
+        return self._learned(place, detector) or SilentChannel(*known)
+
+    def _learned(self, place: int, detector: "RowDetector | None") -> LearnedChannel | None:
+        """A channel of this detector and a memory; None where there is neither."""
+        part, name = self.part, self.train.channels[place]
+        rows = int(np.isfinite(part.scaled[:, place]).sum())
+        bound = None
+        if name in part.two_valued and part.constant and not self.settings.switches:
+            # When it is switched must not dominate that a channel moves which never did.
+            bound = self.config.scoring.bound * float(np.log1p(rows))
+        memory, standardiser, level = self._memory(place), None, None
+        if detector is None and memory is None:
+            return None
+        if memory is not None and detector is not None:
+            standardiser = self._standardiser(detector, place)
+        elif detector is not None and self.settings.level:  # a memory sees levels by itself
+            level = self._level(place)
+        logits = self._held_logits(detector, memory, standardiser, place)
+        calibration = calibrate_logits(logits, self.settings.rules, self.config.calibration)
+        return LearnedChannel(
+            name, rows, part.bank(place), calibration, detector, memory, standardiser, level, bound
+        )
+
+    def _memory(self, place: int) -> Memory | None:
+        if not self.settings.memory:
+            return None
+        return Memory.fit(self.part.remembered[:, place], self.config)
+
+    def _level(self, place: int) -> LevelRange:
+        assert self.detectors is not None
+        values = self.part.scaled[:, place]
+        kept, held = ([values[block] for block in blocks] for blocks in self.detectors.blocks)
+        return LevelRange.fit(kept, held, self.config.scoring)
+
+    def _standardiser(self, detector: "RowDetector", place: int) -> Standardiser:
+        """What the detector says of rows it has not learned from."""
+        assert self.detectors is not None
+        contexts = self._contexts(self.part.remembered, self.detectors.held_blocks())
+        logits = [detector_logits(detector, context, place)[rows] for rows, context in contexts]
+        return Standardiser.of(np.concatenate(logits), self.config.scoring.least_std)
+
+    def _held_logits(
+        self,
+        detector: "RowDetector | None",
+        memory: Memory | None,
+        standardiser: Standardiser | None,
+        place: int,
+    ) -> list[FloatArray]:
+        """Logits of the rows to calibrate on."""
+
+        def of(contexts: list[tuple[slice, ScoringContext]]) -> list[FloatArray]:
+            return [
+                channel_logits(detector, memory, standardiser, context, place).evidence[rows]
+                for rows, context in contexts
+            ]
+
+        logits = of(self.contexts)
+        fewest = self.config.calibration.fewest_rows
+        if sum(int(np.isfinite(each).sum()) for each in logits) >= fewest:
+            return logits
+        # Nearly all gap: the rows learned from have to do.
+        whole = slice(0, len(self.train))
+        return of(self._contexts(self.part.remembered, [(whole, whole)]))
+
+    def _calibrated(self, channels: tuple[Channel, ...]) -> Calibration:
         """Calibrate what all channels say together, on the same rows."""
-        blocks = []
-        for block, around in self._calibration_blocks():
-            rows = self.train[around]
-            score = fitted.score(rows, overlap=training_rows(around.start, len(rows))).score
-            blocks.append(score[block.start - around.start : block.stop - around.start])
-        made = calibrate(self._without_known(blocks), self.settings.rules)
+        scaled, config = self.part.memory_scaler.transform(self.train.values), self.config
+        normal = np.ones(len(self.train), dtype=bool)
+        for start, end in self.part.known:
+            normal[start:end] = False
+        blocks = self._calibration_blocks()
+        scores = []
+        for (block, _), (rows, context) in zip(blocks, self._contexts(scaled, blocks), strict=True):
+            score = score_channels(channels, self.settings.aggregate, context).score[rows]
+            scores.append(np.where(normal[block], score, np.nan))
+        made = calibrate(scores, self.settings.rules, config.calibration)
         peaks = made.event_rate[-1] * made.rows
-        if peaks < FEWEST_PEAKS:
+        if peaks < config.calibration.fewest_peaks:
             # Too few to fit a tail, but evidence has one by its making: -log p is exponential. The
             # fewer they are, the heavier the tail to be reckoned with.
-            return replace(made, scale=HALVINGS, shape=1 / (peaks + 1))
+            return replace(made, scale=config.scoring.halving, shape=1 / (peaks + 1))
         return made
 
-    def facts(self) -> dict[str, Any]:
-        """What is worth knowing about the fit, as JSON values."""
-        checks = self.pretrained.facts.get("checks", {})
-        router = checks.get("realization", {}).get("router", {})
-        return {
-            "rows": len(self.train),
-            "references": [0 if each is None else len(each) for each in self.references],
-            "modes": [self.pretrained.modes[mode].name for mode in self.modes],
-            "construction": self.settings.construction,
-            "perturbed": self.settings.perturbed,
-            "kinds": [mode.name for mode in self.pretrained.modes],
-            "kind_accuracy": router.get("accuracy"),
-            "weights": self.pretrained.facts.get("sha256"),
-            "preset": self.pretrained.preset.name,
-            "seed": self.settings.seed,
-            "notes": self.notes,
-        }
-
-    def _references(self) -> list[References | None]:
-        settings = self.settings
-        learned = len(set(self.train.channels) - self.constant - self.switches)
-        shared = ALL_REFERENCES // max(learned, 1)
-        limit = min(settings.references, max(FEWEST_REFERENCES, shared))
-        found: list[References | None] = []
-        steady, silent = [], []
-        for place, name in enumerate(self.train.channels):
-            rng = np.random.default_rng(
-                np.random.SeedSequence(settings.seed, spawn_key=(self.ranks[place],))
-            )
-            values, references = self.scaled[:, place], None
-            known = int(np.isfinite(values).sum()) >= FEWEST_ROWS
-            if known and name in self.constant:
-                steady.append(name)
-            elif known and name not in self.switches:
-                window = self.detector.window
-                references = references_in(values, self.kept, window=window, limit=limit, rng=rng)
-            if references is None and name not in steady and name not in self.switches:
-                silent.append(name)
-            found.append(references)
-        self._remark(
-            steady, "constant in training: another value is as likely as 1 in as many rows"
-        )
-        self._remark(
-            [name for name in self.train.channels if name in self.switches],
-            "switched between two values in training: only a third one counts "
-            "(`switches=True` learns them too)",
-        )
-        self._remark(silent, "hardly observed in training: no say in the scores")
-        return found
-
-    def _sorted_channels(self) -> tuple[set[str], set[str]]:
-        """Channels with many values, and those with two; the others stood still or are unknown."""
-        measured: set[str] = set()
-        two_valued: set[str] = set()
-        for place, name in enumerate(self.train.channels):
-            values = self.remembered[-ROWS:, place].astype(np.float32)
-            if int(np.isfinite(values).sum()) >= FEWEST_ROWS and name not in self.constant:
-                (two_valued if len(switch_values(values)) else measured).add(name)
-        return measured, two_valued
-
-    def _switches(self) -> set[str]:
-        """Channels that had only two values, where others show how the system does.
-
-        When a command is given says little about whether something is wrong, and its timing rarely
-        repeats: on spacecraft telemetry such channels drown the ones that measure.
-        """
-        if self.settings.switches or not self.measured:
-            return set()
-        return self.two_valued
-
-    def _remark(self, names: list[str], what: str) -> None:
-        if not names:
-            return
-        shown = ", ".join(repr(name) for name in names[:MOST_NAMED])
-        if len(names) > MOST_NAMED:
-            shown += f" and {len(names) - MOST_NAMED} more"
-        subject = f"channel {shown} is" if len(names) == 1 else f"channels {shown} are"
-        self.notes.append(f"{subject} {what}")
-
-    def _modes(self) -> list[int]:
-        count = len(self.pretrained.modes)
-        if self.settings.modes is not None:
-            return [int(mode) for mode in self.settings.modes]
-        if not self.known:
-            return list(range(count))
-        scaled = self.scaler.transform(self.series.values)
-        windows, supports = [], []
-        for start, end in self.known:
-            values = scaled[:, self._loudest(scaled, start, end)]
-            found = known_windows(values, None, [(start, end)], size=self.detector.window)
-            windows.append(found[0])
-            supports.append(found[1])
-        modes = diagnose(self.pretrained, np.concatenate(windows), np.concatenate(supports))
-        names = ", ".join(self.pretrained.modes[mode].name for mode in modes)
-        self.notes.append(f"the known anomalies were diagnosed as {names}")
-        return modes
-
-    def _loudest(self, scaled: FloatArray, start: int, end: int) -> int:
-        """The channel in which a known anomaly shows most."""
-        sizes = []
-        for place in range(scaled.shape[1]):
-            bank = self.scaled[-BANK:, place]
-            expected = normal_counterpart(scaled[:, place], start, end, bank)
-            away = deviation(scaled[:, place], start, end, expected)[0]
-            away = away[np.isfinite(away)]
-            sizes.append(float(np.abs(away).mean()) if len(away) else 0.0)
-        return int(np.argmax(sizes))
-
-    def _usual(self, channel: Channel, place: int) -> Usual:
-        """What the detector says of rows it has not learned from."""
-        assert channel.detector is not None
-        logits = []
-        for block, around in self._held_blocks():
-            values = self.remembered[around, place]
-            said = detector_logits(channel.detector, values, causal=self.settings.causal)
-            logits.append(said[block.start - around.start : block.stop - around.start])
-        return Usual.of(np.concatenate(logits))
-
-    def _held_scores(self, channel: Channel, place: int) -> list[FloatArray]:
-        values, causal = self.remembered[:, place], self.settings.causal
-        scores = []
-        for block, around in self._calibration_blocks():
-            rows = values[around]
-            overlap = training_rows(around.start, len(rows))
-            score, _ = channel_scores(channel, rows, len(rows), overlap, causal=causal)
-            assert score is not None  # the channel has a detector
-            scores.append(score[block.start - around.start : block.stop - around.start])
-        if sum(int(np.isfinite(score).sum()) for score in scores) >= FEWEST_ROWS:
-            return scores
-        # Nearly all gap: the rows learned from have to do.
-        overlap = training_rows(0, len(values))
-        whole, _ = channel_scores(channel, values, len(values), overlap, causal=causal)
-        return [] if whole is None else [whole]
-
-    def _calibration_blocks(self) -> list[tuple[slice, slice]]:
-        """Rows to calibrate on, and the same with what their windows reach.
+    def _calibration_blocks(self) -> Blocks:
+        """Rows to calibrate on.
 
         A memory compares no row with itself, so that all of the training part will do; what the
         detector has learned of most of it counts for little beside that.
         """
-        if not self.settings.memory:
-            return self._held_blocks()
-        rows = len(self.train)
-        start = max(0, rows - CAUSAL_ROWS) if self.settings.causal else 0
-        return [(slice(start, rows), slice(max(0, start - max(LENGTHS)), rows))]
+        if self.detectors is not None and not self.settings.memory:
+            return self.detectors.held_blocks()
+        rows, config = len(self.train), self.config
+        start = max(0, rows - config.scoring.causal_rows) if self.settings.causal else 0
+        reach = max(config.neighbours.lengths)
+        return [(slice(start, rows), slice(max(0, start - reach), rows))]
 
-    def _held_blocks(self) -> list[tuple[slice, slice]]:
-        """Rows that the detector has not learned from, and the same with what windows reach."""
-        window, causal = self.detector.window, self.settings.causal
-        blocks = []
-        for block in self.held:
-            start = block.start
-            if causal:
-                start = max(start, block.stop - CAUSAL_ROWS // len(self.held))
-            stop = block.stop if causal else min(len(self.train), block.stop + window)
-            blocks.append((slice(start, block.stop), slice(max(0, start - window), stop)))
-        return blocks
-
-    def _without_known(self, blocks: list[FloatArray]) -> list[FloatArray]:
-        """Rows of known anomalies are no normal rows."""
-        if not self.known:
-            return blocks
-        normal = np.ones(len(self.train), dtype=bool)
-        for start, end in self.known:
-            normal[start:end] = False
-        rows = [block for block, _ in self._calibration_blocks()]
+    def _contexts(self, scaled: FloatArray, blocks: Blocks) -> list[tuple[slice, ScoringContext]]:
+        """How to score the blocks, and which rows of what is scored they are."""
         return [
-            np.where(normal[block], score, np.nan)
-            for block, score in zip(rows, blocks, strict=True)
+            (
+                slice(block.start - around.start, block.stop - around.start),
+                ScoringContext.of(
+                    scaled[around],
+                    self.train.values[around],
+                    last=None,
+                    causal=self.settings.causal,
+                    overlap=training_rows(around.start, around.stop - around.start),
+                    remembered=min(len(self.train), self.config.neighbours.rows),
+                    config=self.config.scoring,
+                ),
+            )
+            for block, around in blocks
         ]
+
+    def _facts(self, channels: tuple[Channel, ...]) -> dict[str, Any]:
+        """What is worth knowing about the fit, as JSON values."""
+        detectors = self.detectors
+        sorts: list[Sort] = [
+            "silent" if isinstance(each, SilentChannel) else self.part.sort(place)
+            for place, each in enumerate(channels)
+        ]
+        notes = [
+            *(detectors.held_note if detectors else ()),
+            *self.part.notes(sorts),
+            *(detectors.modes_note if detectors else ()),
+        ]
+        return {
+            "rows": len(self.train),
+            **(detectors.facts() if detectors else {}),
+            "seed": self.settings.seed,
+            "notes": notes,
+        }
 
     def _reporter(self, place: int) -> Callable[[str, float], None]:
         count, name = len(self.train.channels), self.train.channels[place]
@@ -375,31 +279,5 @@ class _Work:
         return report
 
 
-class _Steps:
-    """Turns the reports of every member's training into one share that is done."""
-
-    every = 0.25
-
-    def __init__(self, write: Callable[[float], None], members: int) -> None:
-        self.write, self.members = write, members
-
-    def report(self, report: Report) -> None:
-        """Pass on how far all members are."""
-        member = int(report.name.rsplit("-", 1)[-1])
-        self.write((member + report.step / report.steps) / self.members)
-
-    def close(self) -> None:
-        """Nothing stays open."""
-
-
-def _silent(text: str, share: float) -> None:
-    """Nobody watches."""
-
-
-def _trained(share: float) -> float:
-    return RECOVERING + (1 - RECOVERING) * share
-
-
-def _nothing(rules: EventRules) -> Calibration:
-    """A calibration that knows no alarm, until that of the rows replaces it."""
-    return calibrate(np.zeros(FEWEST_ROWS), rules)
+def _unwatched(text: str, share: float) -> None:
+    """Nobody looks."""

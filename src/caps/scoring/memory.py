@@ -1,6 +1,6 @@
-"""A memory of the own series: how unlike anything in the training part a stretch of it is.
+"""A memory of the own series: how unlike anything in the training part a subsequence of it is.
 
-Stretches of a few lengths are compared with those of training: as they are, without their level,
+Subsequences of a few lengths are compared with those of training: as they are, without their level,
 and without level and size. The distance to the nearest counts by itself, and against the distance
 from that one to its own nearest, since some parts of a series are more sparsely seen than others.
 """
@@ -17,47 +17,29 @@ from numpy.typing import NDArray
 from caps.errors import ArtifactError
 from caps.neighbours import (
     FORMS,
-    LEAST_OBSERVED,
-    Bank,
     Form,
     Rows,
     Singles,
+    SubsequenceIndex,
     TrainingOverlap,
-    bank_of,
+    Zone,
     in_threads,
     observed_share,
-    overlap_by_values,
-    summed_up,
-    summed_up_alone,
+    paa,
+    paa_of_windows,
     training_rows,
 )
-from caps.series import bridge
+from caps.scoring.config import ModelConfig, ScoringConfig
+from caps.scoring.context import ScoringContext
+from caps.scoring.standardiser import Standardiser
 
 FloatArray = NDArray[np.float64]
-Measure = Literal["distance", "relative"]
+Measure = Literal["distance", "density_ratio"]
 MEASURES: tuple[Measure, ...] = get_args(Measure)
 
-LENGTHS = (16, 64, 256, 1024)  # rows of a stretch: a ladder of scales needs no period
-LONG = 256  # from here on, where in a stretch a row lies counts
-NEAR = 64  # longest stretch that causal evidence looks back on: it would echo for longer ones
-SHARE = 3  # a stretch takes up at most a third of the training part
-ROWS = 65_536  # training rows remembered: the last ones
-STEPS = 64  # stretches are looked up at every 64th of their length
-FEWER_STEPS = 16  # of a series so long that the time counts more
-MANY = 131_072  # rows of such a series
 SEVERAL = 16_384  # rows from which several threads pay
-PIECE = 8192  # stretches that a thread looks up at a time
-FLOOR = 0.003  # of the spread of training: closer stretches are the same
-# Of soft maxima; 0 would be the maximum, infinity the mean. Parts of one length look at the same
-# rows and are worth more where they agree; an anomaly has one scale, so lengths need not agree.
-SHARPNESS_OF_PARTS, SHARPNESS_OF_LENGTHS = 1.0, 0.4
-LEAST_SPREAD = 1e-3
-SLACK_MEAN, SLACK_SPREAD = 0.5, 1.5  # spreads, times: what drift has to exceed to be allowed for
-ITSELF = 4.0  # spreads below the mean: closer than two stretches of training ever are
-CAUSAL_CHUNK = 2048
-LARGEST = 100.0  # scaled values beyond are cut: ten spreads or a hundred are not the same here
-DETECTOR_WEIGHT = 0.02  # of the detector beside the memory: heard where the memory is quiet
-NEW = TrainingOverlap()  # rows none of which are training rows
+PIECE = 8192  # subsequences that a thread looks up at a time
+CAUSAL_CHUNK = 2048  # rows whose windows are held at a time
 
 
 class Part(NamedTuple):
@@ -73,53 +55,14 @@ class Part(NamedTuple):
         return f"{self.length} {self.form} {self.measure}"
 
 
-@dataclass(frozen=True, slots=True)
-class Usual:
-    """What a part says of normal rows: mean and spread."""
+Standardisers = Mapping[Part, Standardiser]
 
-    mean: float
-    spread: float
 
-    @classmethod
-    def of(cls, values: FloatArray) -> Self:
-        """From the training part, where each stretch is compared with the others."""
-        values = values[np.isfinite(values)]
-        if len(values) == 0:
-            return cls(0.0, 1.0)
-        return cls(float(values.mean()), max(float(values.std()), LEAST_SPREAD))
+class Recall(NamedTuple):
+    """What a memory says of the rows asked for, and what it was held to."""
 
-    def to_list(self) -> list[float]:
-        """As JSON values; `from_list` gives the same back."""
-        return [self.mean, self.spread]
-
-    @classmethod
-    def from_list(cls, values: Any) -> Self:
-        """What `to_list` described; anything else is a ValueError."""
-        mean, spread = (float(value) for value in values)
-        if not (np.isfinite([mean, spread]).all() and spread > 0):
-            raise ValueError("a spread that is none")
-        return cls(mean, spread)
-
-    def widened(self, values: FloatArray) -> "Usual":
-        """With room for what most of the scored rows are like, so that drift is no anomaly.
-
-        The upper quartile sets the spread: anomalies are rarely a quarter of a series. What differs
-        from training by no more than chance might changes nothing.
-        """
-        # So close to training are only rows of it that went unrecognised.
-        values = values[values >= self.mean - ITSELF * self.spread]
-        if len(values) == 0:
-            return self
-        median, upper = np.quantile(values, [0.5, 0.75])
-        spread = float(upper - median) / 0.6745  # of a normal distribution
-        return Usual(
-            max(self.mean, float(median) - SLACK_MEAN * self.spread),
-            max(self.spread, spread / SLACK_SPREAD),
-        )
-
-    def standardise(self, values: FloatArray) -> FloatArray:
-        """Spreads above the mean; far beyond says little more than beyond."""
-        return np.asarray(np.arcsinh((values - self.mean) / self.spread))
+    evidence: FloatArray  # 0 or less is usual; not-a-number where unobserved
+    standardisers: Standardisers
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,123 +71,111 @@ class Memory:
 
     rows: Singles  # (time,), not-a-number where unobserved
     first: int = 0  # place of the first of them in the training part
-    usual: Mapping[Part, Usual] = field(default_factory=dict)
-    usual_causal: Mapping[Part, Usual] = field(default_factory=dict)
+    standardisers: Standardisers = field(default_factory=dict)
+    causal_standardisers: Standardisers = field(default_factory=dict)
+    config: ModelConfig = field(default_factory=ModelConfig)
 
     @classmethod
-    def fit(cls, values: FloatArray) -> "Memory | None":
+    def fit(cls, values: FloatArray, config: ModelConfig | None = None) -> "Memory | None":
         """Remember a scaled training part; None where it is too short to compare anything."""
-        first = max(0, len(values) - ROWS)
-        blank = cls(values[first:].astype(np.float32), first)
-        if not blank.banks:
+        config = config or ModelConfig()
+        first = max(0, len(values) - config.neighbours.rows)
+        blank = cls(values[first:].astype(np.float32), first, config=config)
+        if not blank.indices:
             return None
-        usual, usual_causal = {}, {}
-        rows = blank.rows.astype(np.float64)
-        for part, starts, told in blank._told(rows, training_rows(first, len(rows))):
-            usual_causal[part] = Usual.of(told)
-            usual[part] = Usual.of(spread_out(told, starts, part.length, len(rows)))
-        return cls(blank.rows, first, usual, usual_causal)
+        both, causal, least = {}, {}, config.scoring.least_std
+        rows = blank.rows.astype(np.float64)[:, None]
+        overlap = training_rows(first, len(rows))
+        context = ScoringContext(rows, rows, len(rows), overlap=overlap)
+        for part, starts, measured in blank._measured(context, 0):
+            causal[part] = Standardiser.of(measured, least)
+            of_rows = blank._of_rows(measured, starts, part.length, len(rows))
+            both[part] = Standardiser.of(of_rows, least)
+        return cls(blank.rows, first, both, causal, config)
 
     @cached_property
-    def banks(self) -> dict[int, Bank]:
-        """The stretches of each length that fits."""
-        rows = self.rows.astype(np.float64)
-        fitting = [length for length in LENGTHS if length <= len(rows) // SHARE]
-        banks = {length: bank_of(rows, length) for length in fitting}
-        return {length: bank for length, bank in banks.items() if bank is not None}
+    def indices(self) -> dict[int, SubsequenceIndex]:
+        """The subsequences of each length that fits."""
+        config, rows = self.config.neighbours, self.rows.astype(np.float64)
+        fitting = [each for each in config.lengths if each <= len(rows) // config.training_lengths]
+        indices = {length: SubsequenceIndex.of(rows, length, config) for length in fitting}
+        return {length: index for length, index in indices.items() if index is not None}
 
     @property
     def context(self) -> int:
         """How many rows before a row its causal evidence depends on."""
-        return max(length for length in self.banks if length <= NEAR) - 1
+        return max(self._causal_indices) - 1
 
-    def find_overlap(self, values: FloatArray) -> TrainingOverlap:
-        """Which of the scaled values are training rows, by the values alone."""
-        rows = self.rows.astype(np.float64)
-        return overlap_by_values(rows[:, None], values[:, None], self.first)
+    def evidence(self, context: ScoringContext, place: int = 0) -> Recall:
+        """How unlike training the rows asked for of the channel at `place` are."""
+        return self._from_the_past(context, place) if context.causal else self._all(context, place)
 
-    def adapts(self, values: FloatArray) -> bool:
-        """Whether there is enough to tell what has become usual since training."""
-        return len(values) >= len(self.rows)
-
-    def evidence(self, values: FloatArray, overlap: TrainingOverlap = NEW) -> FloatArray:
-        """How unlike training every row of the scaled values is; 0 or less is usual."""
-        return self.weighed(values, overlap)[0]
-
-    def weighed(
-        self, values: FloatArray, overlap: TrainingOverlap = NEW
-    ) -> tuple[FloatArray, Mapping[Part, Usual]]:
-        """The evidence, and what was taken as usual for it."""
-        adapt = self.adapts(values)
+    def _all(self, context: ScoringContext, place: int) -> Recall:
+        values = context.scaled[:, place]
         parts: dict[Part, FloatArray] = {}
-        usual = dict(self.usual)
-        for part, starts, told in self._told(values, overlap):
-            spread = spread_out(told, starts, part.length, len(values))
-            if adapt:
-                usual[part] = usual[part].widened(spread)
-            parts[part] = usual[part].standardise(spread)
-        together = put_together(parts, len(values))
-        return np.where(np.isfinite(values), together, np.nan), usual
+        standardisers = dict(self.standardisers)
+        for part, starts, measured in self._measured(context, place):
+            of_rows = self._of_rows(measured, starts, part.length, len(values))
+            if context.adapts:
+                standardisers[part] = standardisers[part].adapted(of_rows, self.config.scoring)
+            parts[part] = standardisers[part].standardise(of_rows)
+        combined = combine_parts(parts, len(values), self.config.scoring)
+        return Recall(context.asked(np.where(np.isfinite(values), combined, np.nan)), standardisers)
 
-    def of_last(
-        self, values: FloatArray, last: int, overlap: TrainingOverlap, *, causal: bool
-    ) -> tuple[FloatArray, Mapping[Part, Usual]]:
-        """The evidence of the last rows, from the past only or not, and what was usual for it."""
-        if causal:
-            return self.causal_evidence(values, last=last, overlap=overlap), self.usual_causal
-        evidence, usual = self.weighed(values, overlap)
-        return evidence[len(evidence) - last :], usual
+    @property
+    def _causal_indices(self) -> dict[int, SubsequenceIndex]:
+        longest = self.config.neighbours.causal_length
+        return {length: index for length, index in self.indices.items() if length <= longest}
 
-    def causal_evidence(
-        self, values: FloatArray, *, last: int | None = None, overlap: TrainingOverlap = NEW
-    ) -> FloatArray:
-        """The same from the past only: of the stretches that end at each of the last rows."""
-        last = len(values) if last is None else min(last, len(values))
+    def _from_the_past(self, context: ScoringContext, place: int) -> Recall:
+        """Of the subsequences that end at each of the rows asked for."""
+        config, values = self.config.neighbours, context.scaled[:, place]
         parts: dict[Part, FloatArray] = {}
-        for length, bank in self.banks.items():
-            if length > NEAR:
-                continue
-            told = {Part(length, *each): np.full(last, np.nan) for each in _MANNERS}
-            begin = max(len(values) - last, length - 1)
+        for length, index in self._causal_indices.items():
+            measured = {
+                Part(length, form, measure): np.full(context.last, np.nan)
+                for form, measure in _WAYS
+            }
+            begin = max(context.first, length - 1)
             for first in range(begin, len(values), CAUSAL_CHUNK):
                 ends = np.arange(first, min(first + CAUSAL_CHUNK, len(values)))
                 windows = np.lib.stride_tricks.sliding_window_view(values, length)
                 windows = windows[ends - length + 1]
-                enough = np.isfinite(windows).mean(axis=1) >= LEAST_OBSERVED
+                enough = np.isfinite(windows).mean(axis=1) >= config.least_observed
                 if not enough.any():
                     continue
-                stretches = summed_up_alone(windows[enough])
-                rows = ends[enough] - (len(values) - last)
-                starts = ends[enough] - length + 1
-                left_out = self.left_out(bank, starts, overlap)
-                for part, found in _measured(bank, stretches, left_out, exact=True):
-                    told[part][rows] = found
-            for part, each in told.items():
-                parts[part] = self.usual_causal[part].standardise(each)
-        seen = np.isfinite(values[len(values) - last :])
-        return np.where(seen, put_together(parts, last), np.nan)
+                queries = paa_of_windows(windows[enough], config.segments)
+                zone = self.exclusion_zone(index, ends[enough] - length + 1, context.overlap)
+                for part, found in self._compared(index, queries, zone, exact=True):
+                    measured[part][ends[enough] - context.first] = found
+            for part, each in measured.items():
+                parts[part] = self.causal_standardisers[part].standardise(each)
+        combined = combine_parts(parts, context.last, self.config.scoring)
+        seen = np.isfinite(context.asked(values))
+        return Recall(np.where(seen, combined, np.nan), self.causal_standardisers)
 
-    def _told(
-        self, values: FloatArray, overlap: TrainingOverlap
+    def _measured(
+        self, context: ScoringContext, place: int
     ) -> Iterator[tuple[Part, Rows, FloatArray]]:
-        """What every part says of the stretches that begin at the given rows."""
-        bridged = np.asarray(bridge(values), dtype=np.float64)
-        steps = STEPS if len(values) <= MANY else FEWER_STEPS
+        """What every part says of the subsequences that begin at the given rows."""
+        config = self.config.neighbours
+        values, bridged = context.scaled[:, place], context.bridged[:, place]
+        hops = config.hops if len(values) <= config.many_rows else config.hops_when_many
 
-        def look(job: tuple[int, Rows]) -> list[tuple[Part, FloatArray]]:
+        def query(job: tuple[int, Rows]) -> list[tuple[Part, FloatArray]]:
             length, starts = job
-            rows, bank = slice(int(starts[0]), int(starts[-1]) + length), self.banks[length]
-            enough = observed_share(values[rows], starts - starts[0], length) >= LEAST_OBSERVED
-            wanted = summed_up(bridged[rows], starts - starts[0], length)
-            left_out = self.left_out(bank, starts, overlap)
+            rows, index = slice(int(starts[0]), int(starts[-1]) + length), self.indices[length]
+            seen = observed_share(values[rows], starts - starts[0], length)
+            queries = paa(bridged[rows], starts - starts[0], length, config.segments)
+            zone = self.exclusion_zone(index, starts, context.overlap)
             return [
-                (part, np.where(enough, told, np.nan))
-                for part, told in _measured(bank, wanted, left_out)
+                (part, np.where(seen >= config.least_observed, found, np.nan))
+                for part, found in self._compared(index, queries, zone)
             ]
 
         starts_of = {
-            length: np.arange(0, len(values) - length + 1, max(1, length // steps))
-            for length in self.banks
+            length: np.arange(0, len(values) - length + 1, max(1, length // hops))
+            for length in self.indices
             if length <= len(values)
         }
         jobs = [
@@ -252,93 +183,99 @@ class Memory:
             for length, starts in starts_of.items()
             for piece in np.array_split(starts, -(-len(starts) // PIECE))
         ]
-        looked = in_threads(look, jobs) if len(values) >= SEVERAL else map(look, jobs)
-        together = zip(jobs, looked, strict=True)
+        done = in_threads(query, jobs) if len(values) >= SEVERAL else map(query, jobs)
+        together = zip(jobs, done, strict=True)
         for length, pieces in groupby(together, key=lambda each: each[0][0]):
             for of_part in zip(*(parts for _, parts in pieces), strict=True):
-                told = np.concatenate([each for _, each in of_part])
-                yield of_part[0][0], starts_of[length], told
+                found = np.concatenate([each for _, each in of_part])
+                yield of_part[0][0], starts_of[length], found
 
-    def left_out(
-        self, bank: Bank, starts: Rows, overlap: TrainingOverlap
-    ) -> tuple[Rows, Rows] | None:
-        """Which stretches of the bank are not to be compared with those that begin at `starts`."""
+    def _compared(
+        self,
+        index: SubsequenceIndex,
+        queries: Singles,
+        exclusion_zone: Zone | None,
+        *,
+        exact: bool = False,
+    ) -> Iterator[tuple[Part, FloatArray]]:
+        """Log distance to the nearest, and the same over that one's own to its nearest."""
+        floor = self.config.scoring.floor
+        for form, found in index.query(queries, exclusion_zone, exact=exact).items():
+            distance = found.distance + floor
+            yield Part(index.length, form, "distance"), np.log(distance)
+            its_own = index.neighbour_distance[form][found.index] + floor
+            yield Part(index.length, form, "density_ratio"), np.log(distance / its_own)
+
+    def exclusion_zone(
+        self, index: SubsequenceIndex, starts: Rows, overlap: TrainingOverlap
+    ) -> Zone | None:
+        """Which of the index are not to be compared with the scored ones that begin at `starts`."""
         if not overlap:
             return None
-        first = np.full(len(starts), len(bank.starts), dtype=np.intp)
+        first = np.full(len(starts), len(index.starts), dtype=np.intp)
         last = np.zeros(len(starts), dtype=np.intp)
-        for index, training in overlap.touching(starts, bank.length):
-            low, high = bank.around(training - self.first)
+        for which, training in overlap.touching(starts, index.length):
+            low, high = index.overlapping(training - self.first)
             some = high > low
-            first[index[some]] = np.minimum(first[index[some]], low[some])
-            last[index[some]] = np.maximum(last[index[some]], high[some])
+            first[which[some]] = np.minimum(first[which[some]], low[some])
+            last[which[some]] = np.maximum(last[which[some]], high[some])
         return first, last
 
+    def _of_rows(self, measured: FloatArray, starts: Rows, length: int, rows: int) -> FloatArray:
+        long = length >= self.config.neighbours.long_length
+        return of_rows(measured, starts, length, rows, sided=long)
+
     def to_dict(self) -> dict[str, Any]:
-        """What is not the rows, as JSON values."""
+        """What is neither the rows nor the configuration, as JSON values."""
         return {
             "first": self.first,
-            "usual": {part.key: u.to_list() for part, u in self.usual.items()},
-            "usual_causal": {part.key: u.to_list() for part, u in self.usual_causal.items()},
+            "standardisers": _listed(self.standardisers),
+            "causal_standardisers": _listed(self.causal_standardisers),
         }
 
     @classmethod
-    def from_dict(cls, facts: Mapping[str, Any], rows: Singles) -> Self:
+    def from_dict(cls, facts: Mapping[str, Any], rows: Singles, config: ModelConfig) -> Self:
         """The memory that `to_dict` described; other or missing keys are errors."""
         try:
-            if set(facts) != {"first", "usual", "usual_causal"}:
+            if set(facts) != {"first", "standardisers", "causal_standardisers"}:
                 raise ValueError("odd or missing keys")
-            usual, usual_causal = (
-                {
-                    Part(length, form, measure): Usual.from_list(
-                        facts[name][f"{length} {form} {measure}"]
-                    )
-                    for length in LENGTHS
-                    for form, measure in _MANNERS
-                    if f"{length} {form} {measure}" in facts[name]
-                }
-                for name in ("usual", "usual_causal")
-            )
-            made = cls(rows, int(facts["first"]), usual, usual_causal)
-            wanted = {Part(length, *manner) for length in made.banks for manner in _MANNERS}
-            if set(usual) != wanted or set(usual_causal) != wanted or not made.banks:
+            blank = cls(rows, int(facts["first"]), config=config)
+            parts = [Part(length, *way) for length in blank.indices for way in _WAYS]
+            if not parts or any(set(facts[each]) != {part.key for part in parts} for each in _BOTH):
                 raise ValueError("its parts do not fit its rows")
+            both, causal = (
+                {part: Standardiser.from_list(facts[each][part.key]) for part in parts}
+                for each in _BOTH
+            )
         except (KeyError, TypeError, ValueError) as error:
             raise ArtifactError(f"a memory cannot be read ({error})", "fit it again") from None
-        return made
+        return cls(rows, blank.first, both, causal, config)
 
 
-_MANNERS: tuple[tuple[Form, Measure], ...] = tuple(
+_BOTH = ("standardisers", "causal_standardisers")
+_WAYS: tuple[tuple[Form, Measure], ...] = tuple(
     (form, measure) for form in FORMS for measure in MEASURES
 )
 
 
-def _measured(
-    bank: Bank,
-    stretches: Singles,
-    left_out: tuple[Rows, Rows] | None = None,
-    *,
-    exact: bool = False,
-) -> Iterator[tuple[Part, FloatArray]]:
-    """Log distance to the nearest, and the same over that one's own to its nearest."""
-    for form, (distance, which) in bank.look(stretches, left_out, exact=exact).items():
-        yield Part(bank.length, form, "distance"), np.log(distance + FLOOR)
-        own = bank.own[form][which]
-        yield Part(bank.length, form, "relative"), np.log((distance + FLOOR) / (own + FLOOR))
+def _listed(standardisers: Standardisers) -> dict[str, list[float]]:
+    return {part.key: each.to_list() for part, each in standardisers.items()}
 
 
-def spread_out(told: FloatArray, starts: Rows, length: int, rows: int) -> FloatArray:
-    """For each row the mean of the stretches that hold it.
+def of_rows(
+    measured: FloatArray, starts: Rows, length: int, rows: int, *, sided: bool
+) -> FloatArray:
+    """For each row the mean of the subsequences that hold it.
 
-    Long stretches say little about where in them something is: there the mean of those that reach
-    back from the row and of those that reach ahead is taken, and the smaller counts. A stretch
-    stands for those that begin before the next one looked up.
+    Long ones say little about where in them something is: for them, `sided`, the mean of those that
+    reach back from the row and of those that reach ahead is taken, and the smaller counts. A
+    subsequence stands for those that begin before the next one looked up.
     """
     step = int(starts[1] - starts[0]) if len(starts) > 1 else 1
-    every = np.repeat(told, step)[: rows - length + 1]
+    every = np.repeat(measured, step)[: rows - length + 1]
     every = np.pad(every, (0, rows - length + 1 - len(every)), mode="edge")
     row = np.arange(rows)
-    if length < LONG:
+    if not sided:
         return _mean_between(every, row - length + 1, row)
     back = _mean_between(every, row - length + 1, row - length // 2)
     ahead = _mean_between(every, row - length // 2, row)
@@ -350,28 +287,30 @@ def _mean_between(values: FloatArray, first: Rows, last: Rows) -> FloatArray:
     known = np.isfinite(values)
     total = np.concatenate([[0.0], np.cumsum(np.where(known, values, 0.0))])
     count = np.concatenate([[0], np.cumsum(known)])
-    low, high = (np.clip(place, 0, len(values) - 1) for place in (first, last))
+    low, high = (np.clip(each, 0, len(values) - 1) for each in (first, last))
     held = count[high + 1] - count[low]
     mean = (total[high + 1] - total[low]) / np.maximum(held, 1)
     return np.asarray(np.where(held > 0, mean, np.nan))
 
 
-def joined(memory: FloatArray, detector: FloatArray) -> FloatArray:
-    """The soft maximum with what the detector says, in spreads like a part."""
-    sharpness = SHARPNESS_OF_LENGTHS
-    loud = (1 - DETECTOR_WEIGHT) * np.exp(memory / sharpness)
-    return np.asarray(sharpness * np.log(loud + DETECTOR_WEIGHT * np.exp(detector / sharpness)))
+def combine_with_detector(
+    memory: FloatArray, detector: FloatArray, config: ScoringConfig
+) -> FloatArray:
+    """The soft maximum with what the detector says, in std like a part."""
+    sharpness, weight = config.sharpness_of_lengths, config.detector_weight
+    loud = (1 - weight) * np.exp(memory / sharpness)
+    return np.asarray(sharpness * np.log(loud + weight * np.exp(detector / sharpness)))
 
 
-def put_together(parts: Mapping[Part, FloatArray], rows: int) -> FloatArray:
+def combine_parts(parts: Mapping[Part, FloatArray], rows: int, config: ScoringConfig) -> FloatArray:
     """The soft maximum over lengths of those over the parts of a length; 0 where none knows."""
     if not parts:
         return np.zeros(rows)
     of_lengths = [
-        soft_maximum([parts[part] for part in same], SHARPNESS_OF_PARTS)
+        soft_maximum([parts[part] for part in same], config.sharpness_of_parts)
         for _, same in groupby(parts, key=lambda part: part.length)
     ]
-    return np.nan_to_num(soft_maximum(of_lengths, SHARPNESS_OF_LENGTHS))
+    return np.nan_to_num(soft_maximum(of_lengths, config.sharpness_of_lengths))
 
 
 def soft_maximum(parts: Sequence[FloatArray], sharpness: float) -> FloatArray:

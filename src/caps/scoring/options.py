@@ -15,6 +15,7 @@ import numpy as np
 
 from caps.errors import ArtifactError, InputError
 from caps.network import DetectorConfig
+from caps.scoring.config import ModelConfig
 from caps.scoring.evidence import AGGREGATES, Aggregate
 from caps.scoring.spans import EventRules
 
@@ -38,7 +39,7 @@ class Option:
     wanted: str = ""  # completes "give ..."
     given: Any = None  # its type in commands and requests; None: for Python alone
     off: str = ""  # help of a command's --no-NAME, which gives None
-    saved: Callable[[Any], Any] | None = _unchanged  # None: it belongs to a machine or a process
+    saved: Callable[[Any], Any] | None = _unchanged  # None: by a machine, or with the fit itself
     restored: Callable[[Any], Any] = _unchanged  # from what `saved` made of it
     default: Any = None  # that of its field
 
@@ -60,13 +61,9 @@ def _flag(help: str, **facts: Any) -> dict[str, Option]:
 
 
 def _config(kind: type[Any], help: str) -> dict[str, Option]:
-    return _option(
-        help,
-        holds=lambda value: isinstance(value, kind),
-        wanted=f"a {kind.__module__.rpartition('.')[0]}.{kind.__name__}",
-        saved=lambda value: value.to_dict(),
-        restored=kind.from_dict,
-    )
+    """A configuration, which a fitted model carries by itself."""
+    wanted = f"a {kind.__module__.rpartition('.')[0]}.{kind.__name__}"
+    return _option(help, holds=lambda value: isinstance(value, kind), wanted=wanted, saved=None)
 
 
 def _is_detector(value: object) -> bool:
@@ -238,6 +235,10 @@ class FitOptions:
     )
     rules: EventRules = field(
         default=EventRules(), metadata=_config(EventRules, "What counts as one event.")
+    )
+    config: ModelConfig = field(
+        default=ModelConfig(),
+        metadata=_config(ModelConfig, "Numbers of the comparison, of scores and of calibration."),
     )
     columns: Any = field(
         default=None,

@@ -1,21 +1,23 @@
 """Runs of scores above a threshold: merged, long enough and not too close."""
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from caps.errors import ArtifactError, InputError
+from caps.configuration import Configuration
+from caps.errors import InputError
 
 FloatArray = NDArray[np.float64]
 Spans = NDArray[np.intp]  # (event, 2): start and end, the end exclusive
 
 
 @dataclass(frozen=True, slots=True)
-class EventRules:
+class EventRules(Configuration):
     """What counts as one event; an alarm budget is calibrated for these rules."""
+
+    WHAT: ClassVar[str] = "event rules"
 
     merge_gap: int = 32  # rows below the threshold that do not end an event: an eighth of a window
     minimum_length: int = 1  # rows, after merging; 1 keeps one-point spikes
@@ -27,21 +29,6 @@ class EventRules:
             value = getattr(self, name)
             if not isinstance(value, int) or value < bound:
                 raise InputError(f"{name} is {value!r}", f"give {bound} or more rows")
-
-    def to_dict(self) -> dict[str, int]:
-        """As JSON values; `from_dict` gives the same rules back."""
-        return asdict(self)
-
-    @classmethod
-    def from_dict(cls, facts: Mapping[str, Any]) -> Self:
-        """The rules that `to_dict` described; other or missing keys are errors."""
-        odd = set(facts) ^ {field.name for field in fields(cls)}
-        if odd:
-            raise ArtifactError(
-                f"event rules with odd or missing keys: {', '.join(sorted(odd))}",
-                "write them again with this version",
-            )
-        return cls(**facts)
 
 
 def event_spans(scores: FloatArray, threshold: float, rules: EventRules) -> Spans:

@@ -15,8 +15,9 @@ from caps.artifacts import read_folder, write_folder
 from caps.errors import ArtifactError, InputError
 from caps.network import Detector, DetectorConfig
 from caps.scoring.calibration import alarm_rate
+from caps.scoring.channels import Channel, LearnedChannel
 from caps.scoring.description import build, describe, digest
-from caps.scoring.fitted import Channel, Fitted
+from caps.scoring.fitted import Fitted
 from caps.scoring.options import FitOptions
 
 KIND = "caps.model"
@@ -78,7 +79,7 @@ def _build(model: Mapping[str, Any], arrays: Mapping[str, Arrays]) -> Fitted:
         {name: array for name, array in arrays[group].items() if name != BANK} for group in groups
     ]
     if any(
-        each and facts["detector"] is None
+        each and facts.get("detector") is None
         for each, facts in zip(weights, model["channels"], strict=True)
     ):
         raise ArtifactError("weights without a detector", "fit it again")
@@ -88,7 +89,7 @@ def _build(model: Mapping[str, Any], arrays: Mapping[str, Arrays]) -> Fitted:
 
 def _arrays(channel: Channel) -> dict[str, np.ndarray]:
     arrays: dict[str, np.ndarray] = {BANK: channel.bank}
-    if channel.detector is None:
+    if not isinstance(channel, LearnedChannel) or channel.detector is None:
         return arrays
     if not isinstance(channel.detector, Detector):
         raise InputError("an exported model is no model to save", "copy its .onnx file")

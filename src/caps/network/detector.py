@@ -1,4 +1,4 @@
-"""Scores of a series of any length by a detector in torch; `windowed` puts the windows together.
+"""The detector: several networks trained from different seeds, windows in and logits out.
 
 Values are scaled and of one channel; not-a-number marks what was not observed.
 """
@@ -9,16 +9,37 @@ from functools import partial
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor, nn
 
+from caps.network.config import DetectorConfig
 from caps.network.few_windows import FEW, few_logits
 from caps.network.logistic import expit
-from caps.network.networks import LARGEST, Detector
+from caps.network.networks import LARGEST, TcnDetector, TransformerDetector
 from caps.network.windowed import chunk_logits, row_logits
 from caps.series import bridge
 
 FloatArray = NDArray[np.float64]
 
 BATCH = 64  # windows at once through the network: their activations fit the processor's cache
+
+
+class Detector(nn.Module):
+    """Several networks trained from different seeds; their logits are averaged."""
+
+    def __init__(self, config: DetectorConfig) -> None:
+        super().__init__()
+        self.config = config
+        kind = TcnDetector if config.network == "tcn" else TransformerDetector
+        self.members = nn.ModuleList(kind(config) for _ in range(config.members))
+
+    def forward(self, x: Tensor) -> Tensor:  # (batch, time) -> (batch, time) logits
+        return torch.stack([member(x) for member in self.members]).mean(dim=0)
+
+    def row_logits(
+        self, values: FloatArray, *, causal: bool = False, last: int | None = None
+    ) -> FloatArray:
+        """A logit for each of the last rows of a scaled series."""
+        return score_logits(self, values, causal=causal, last=last)
 
 
 def score_series(
@@ -56,7 +77,7 @@ def window_logits(detector: Detector, windows: FloatArray) -> FloatArray:
     for first in range(0, len(windows), BATCH):
         batch = np.clip(windows[first : first + BATCH], -LARGEST, LARGEST)
         bridged = bridge(batch).astype(np.float32)
-        few = few_logits(detector, bridged) if len(windows) <= FEW else None
+        few = few_logits(detector.members, bridged) if len(windows) <= FEW else None
         if few is None:
             few = detector(torch.from_numpy(bridged)).numpy()
         logits[first : first + BATCH] = few

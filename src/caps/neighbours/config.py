@@ -1,0 +1,71 @@
+"""The numbers of the search that change what is found, each with its reason."""
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from caps.configuration import Configuration
+
+
+@dataclass(frozen=True, slots=True)
+class CounterpartConfig(Configuration):
+    """How the normal counterpart of an event is recalled from training."""
+
+    WHAT: ClassVar[str] = "a configuration of counterparts"
+
+    margin: int = 64  # rows of surroundings on either side; with 160 fewer places are alike
+    guard: int = 4  # rows next to an event that may still belong to it
+    neighbours: int = 7  # averaged: one alone brings its own noise along (error 0.39, seven: 0.31)
+    level_weight: float = 0.1  # of a squared difference in level beside one in shape
+    fewest_rows: int = 8  # of surroundings, below which nothing can be matched
+    telling_rows: int = 32  # of surroundings, from which on they tell how well
+    most_unseen: float = 0.1  # of a subsequence of training
+    edge: int = 16  # rows at either end that tie the counterpart to its surroundings
+    least_std: float = 0.1  # of the whole series, whose std is 1: flat surroundings have a scale
+
+    def __post_init__(self) -> None:
+        self.check_numbers()
+
+
+@dataclass(frozen=True, slots=True)
+class OverlapConfig(Configuration):
+    """When scored rows are taken for rows of training."""
+
+    WHAT: ClassVar[str] = "a configuration of overlaps"
+
+    equal: float = 2e-3  # of the std of training: files round their numbers
+    run: int = 16  # rows that are recognised together by their values
+    fewest_runs: int = 48  # in a row: fewer may be chance where values are coarse
+    longest_break: int = 256  # rows that do not agree end a span
+    agreeing: float = 0.5  # of rows at the same times: the others were corrected since
+
+    def __post_init__(self) -> None:
+        self.check_numbers()
+
+
+@dataclass(frozen=True, slots=True)
+class NeighbourConfig(Configuration):
+    """Which subsequences are compared with those of training, and how finely.
+
+    >>> NeighbourConfig.from_dict(NeighbourConfig(lengths=(16, 64)).to_dict()).lengths
+    (16, 64)
+    """
+
+    WHAT: ClassVar[str] = "a configuration of neighbours"
+
+    lengths: tuple[int, ...] = (16, 64, 256, 1024)  # a ladder of scales needs no period
+    long_length: int = 256  # from here on, where in a subsequence a row lies counts
+    causal_length: int = 64  # the longest that looks back from a row: longer ones would echo
+    training_lengths: int = 3  # a subsequence takes up at most a third of the training part
+    rows: int = 65_536  # training rows remembered: the last ones
+    index_size: int = 4096  # subsequences of each length, evenly over the training part
+    segments: int = 64  # means that stand for a longer subsequence
+    least_std: float = 0.1  # of training: what varies less is not blown up to unit size
+    least_observed: float = 0.5  # of a subsequence, to be compared
+    hops: int = 64  # subsequences are looked up at every 64th of their length
+    hops_when_many: int = 16  # of a series so long that the time counts more
+    many_rows: int = 131_072  # of such a series
+    counterpart: CounterpartConfig = field(default_factory=CounterpartConfig)
+    overlap: OverlapConfig = field(default_factory=OverlapConfig)
+
+    def __post_init__(self) -> None:
+        self.check_numbers()

@@ -1,0 +1,146 @@
+"""Channels by what was learned of them: each says in its own way how anomalous a row is."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from caps.network import RowDetector
+from caps.scoring.calibration import Calibration
+from caps.scoring.context import ScoringContext
+from caps.scoring.evidence import bounded, evidence_of, tail_evidence
+from caps.scoring.level import LevelRange
+from caps.scoring.memory import Memory, Recall, combine_with_detector
+from caps.scoring.standardiser import Standardiser
+from caps.series.scaling import CLIP
+
+FloatArray = NDArray[np.float64]
+Singles = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Channel(ABC):
+    """What is known of every channel of the training part."""
+
+    name: str
+    rows: int  # observed in training
+    bank: Singles  # (time,) scaled training rows, for normal counterparts
+
+    @abstractmethod
+    def evidence(self, context: ScoringContext, place: int) -> Recall:
+        """-log p of the rows asked for, and what its memory was held to; not-a-number stays."""
+
+    def _never_seen(
+        self, context: ScoringContext, place: int, anomalous: NDArray[np.bool_]
+    ) -> FloatArray:
+        """After n rows without such a value, one has a p-value of 1 / (n + 1), whatever it is."""
+        p_values = np.where(anomalous, 1.0 / (self.rows + 1), 1.0)
+        known = np.isfinite(context.asked(context.scaled[:, place]))
+        return evidence_of(np.where(known, p_values, np.nan), context.config)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SilentChannel(Channel):
+    """Hardly observed in training: ignored."""
+
+    def evidence(self, context: ScoringContext, place: int) -> Recall:
+        """None in any row."""
+        return Recall(self._never_seen(context, place, np.zeros(context.last, dtype=bool)), {})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ConstantChannel(Channel):
+    """Stood still in training: any other value counts."""
+
+    value: float
+    memory: Memory | None  # only where no channel is measured: it would dominate those
+
+    def evidence(self, context: ScoringContext, place: int) -> Recall:
+        """That of a value never seen, and some of what the memory says."""
+        away = np.abs(context.asked(context.values[:, place]) - self.value)
+        moved = away > context.config.resolution * abs(self.value)
+        evidence = self._never_seen(context, place, moved)
+        if self.memory is None:
+            return Recall(evidence, {})
+        recall = self.memory.evidence(context, place)
+        weight = context.config.constant_memory
+        return Recall(evidence + weight * np.maximum(recall.evidence, 0.0), recall.standardisers)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BinaryChannel(Channel):
+    """Only switched between two values in training: a third one counts."""
+
+    def evidence(self, context: ScoringContext, place: int) -> Recall:
+        """That of a value never seen."""
+        known = two_values(self.bank)
+        scaled = context.asked(context.scaled[:, place])
+        away = np.abs(scaled[:, None] - known).min(axis=1)
+        third = away > context.config.same * np.ptp(known)
+        return Recall(self._never_seen(context, place, third), {})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LearnedChannel(Channel):
+    """Varied in training: a detector, a memory or both were fitted."""
+
+    calibration: Calibration  # of its own logits
+    detector: RowDetector | None  # None: the memory alone
+    memory: Memory | None  # of the same rows; None: the detector alone
+    standardiser: Standardiser | None  # of the detector on normal rows, where there is a memory
+    level: LevelRange | None  # None: levels say nothing
+    bound: float | None  # that its evidence never reaches, for a switch that was learned
+
+    def evidence(self, context: ScoringContext, place: int) -> Recall:
+        """That of its logits, or of its level where that says more."""
+        logits, standardisers = channel_logits(
+            self.detector, self.memory, self.standardiser, context, place
+        )
+        evidence = tail_evidence(self.calibration, logits)
+        if self.bound is not None:
+            evidence = bounded(evidence, self.bound)
+        elif self.level is not None:
+            of_level = self.level.evidence(context.scaled[:, place], context.config.level_rows)
+            evidence = np.maximum(evidence, context.asked(of_level))
+        return Recall(evidence, standardisers)
+
+
+def channel_logits(
+    detector: RowDetector | None,
+    memory: Memory | None,
+    standardiser: Standardiser | None,
+    context: ScoringContext,
+    place: int,
+) -> Recall:
+    """What the detector, the memory or both say of the rows asked for, as logits."""
+    scaled = context.scaled[:, place]
+    if not np.isfinite(scaled).any():
+        return Recall(np.full(context.last, np.nan), {})
+    recall = None if memory is None else memory.evidence(context, place)
+    if detector is None:
+        assert recall is not None  # one of them was fitted
+        return recall
+    logits = detector_logits(detector, context, place)
+    asked = logits[len(logits) - context.last :]
+    if recall is None or standardiser is None:
+        return Recall(asked, {})
+    if context.adapts:
+        standardiser = standardiser.adapted(logits, context.config)
+    said = standardiser.standardise(asked)
+    return Recall(
+        combine_with_detector(recall.evidence, said, context.config), recall.standardisers
+    )
+
+
+def detector_logits(detector: RowDetector, context: ScoringContext, place: int) -> FloatArray:
+    """What the detector says of values cut to what it has seen; causal, of those asked for only."""
+    values = np.clip(context.scaled[:, place], -CLIP, CLIP)
+    last = context.last if context.causal else None
+    return detector.row_logits(values, causal=context.causal, last=last)
+
+
+def two_values(bank: Singles) -> Singles:
+    """The two values of training rows that have no third, else none."""
+    values = np.unique(bank[np.isfinite(bank)])
+    return values if len(values) == 2 else values[:0]

@@ -1,0 +1,93 @@
+"""The nearest subsequence is the one that a loop over all of them finds."""
+
+import numpy as np
+import pytest
+
+from caps.neighbours.config import NeighbourConfig
+from caps.neighbours.index import (
+    FORMS,
+    Form,
+    SubsequenceIndex,
+    in_forms,
+    paa,
+    paa_of_windows,
+)
+from caps.neighbours.profiles import distance_profile, kth_distance
+
+CONFIG = NeighbourConfig()
+
+
+def beats(rows: int) -> np.ndarray:
+    rng = np.random.default_rng(0)
+    phase = np.arange(rows) * 2 * np.pi / 40
+    return np.sin(phase) + 0.3 * np.sin(3 * phase) + 0.05 * rng.standard_normal(rows)
+
+
+def naive_nearest(
+    query: np.ndarray, stored: np.ndarray, starts: np.ndarray, start: int | None, length: int
+) -> float:
+    best = np.inf
+    for subsequence, other in zip(stored, starts, strict=True):
+        if start is None or abs(other - start) >= length:
+            best = min(best, float(np.sqrt(np.mean((query - subsequence) ** 2))))
+    return best
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("level", [0.0, 60.0])
+def test_queries_equal_loops_over_all_subsequences(form: Form, level: float) -> None:
+    values, length = beats(300) + level, 64
+    values[200:280] = level + 0.01 * values[200:280]  # too flat to be blown up
+    index = SubsequenceIndex.of(values, length, CONFIG)
+    assert index is not None
+    starts = np.arange(0, 237, 17)
+    subsequences = paa(values, starts, length, CONFIG.segments)
+    shifted = subsequences[:3] + np.float32(0.1)
+    stored = index.forms.in_form(form)
+    inside = index.query(subsequences, index.overlapping(starts))[form].distance
+    outside = index.query(shifted)[form].distance
+    for found, queries, here in [(inside, subsequences, starts), (outside, shifted, [None] * 3)]:
+        for row, start in enumerate(here):
+            mine = in_forms(queries, CONFIG.least_std).in_form(form)[row]
+            expected = naive_nearest(mine, stored, index.starts, start, length)
+            assert found[row] == pytest.approx(expected, rel=1e-5, abs=1e-6)
+
+
+def test_long_subsequences_stand_as_means_of_segments() -> None:
+    values = beats(600)
+    subsequences = paa(values, np.array([0, 7]), 256, 64)
+    assert subsequences.shape == (2, 64)
+    np.testing.assert_allclose(subsequences[1, 3], values[19:23].mean(), rtol=1e-5)
+    np.testing.assert_allclose(paa_of_windows(values[None, 7:263], 64), subsequences[1:], rtol=1e-5)
+
+
+def test_a_subsequence_with_nothing_to_compare_with_is_unknown() -> None:
+    starts = np.arange(3)
+    index = SubsequenceIndex(4, starts, np.zeros((3, 4), np.float32), CONFIG.least_std)
+    found = index.query(np.zeros((1, 4), np.float32), index.overlapping(starts[:1]))
+    assert all(np.isnan(each.distance[0]) for each in found.values())
+
+
+def test_the_size_of_an_index_and_its_segments_are_settings() -> None:
+    values = beats(900)
+    index = SubsequenceIndex.of(values, 64, NeighbourConfig(index_size=100, segments=16))
+    assert index is not None
+    assert index.subsequences.shape == (100, 16)
+
+
+def test_a_distance_profile_equals_its_definition() -> None:
+    values, query = beats(200), beats(40)[20:] + 0.2
+    weights = np.linspace(0, 1, 20)
+    expected = [(weights * (query - values[start : start + 20]) ** 2).sum() for start in range(181)]
+    np.testing.assert_allclose(distance_profile(query, weights, values), expected, atol=1e-9)
+
+
+def test_the_kth_nearest_lies_apart() -> None:
+    values, starts = beats(120), np.arange(0, 105, 5)
+    subsequences = values[starts[:, None] + np.arange(16)]
+    everything = np.arange(len(starts))
+    found = kth_distance(subsequences, starts, everything[:4], everything, 3)
+    for row in range(4):
+        apart = np.abs(starts - starts[row]) >= 16
+        squares = ((subsequences[apart] - subsequences[row]) ** 2).sum(axis=1)
+        assert found[row] == pytest.approx(np.sort(squares)[2])

@@ -1,0 +1,152 @@
+"""Whatever number changes a score is a field of a configuration, which survives its file."""
+
+import ast
+import json
+from collections.abc import Iterator
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from caps.configuration import Configuration
+from caps.errors import ArtifactError, InputError
+from caps.neighbours import CounterpartConfig, NeighbourConfig, OverlapConfig
+from caps.network import DetectorConfig
+from caps.scoring import (
+    CalibrationConfig,
+    EventRules,
+    FitOptions,
+    ModelConfig,
+    ScoringConfig,
+    fit,
+    read_input,
+)
+from untrained_weights import noisy_wave
+
+SOURCE = Path(__file__).parents[2] / "src" / "caps"
+ROOMS = ("neighbours", "scoring", "network", "events")
+# Numbers that change no score: {module: names}.
+SPEED = {
+    "neighbours/index.py": {"CHUNK"},
+    "network/detector.py": {"BATCH"},
+    "network/few_windows.py": {"FEW"},
+    "network/windowed.py": {"GROUP", "CHUNK"},
+    "scoring/memory.py": {"SEVERAL", "PIECE", "CAUSAL_CHUNK"},
+}
+ARITHMETIC = {  # ends of what floats hold, units and facts of mathematics
+    "neighbours/index.py": {"SLACK"},
+    "network/networks.py": {"LARGEST"},
+    "scoring/calibration.py": {"LARGEST_LOGIT", "SECONDS"},
+    "scoring/evidence.py": {"LARGEST_LOGIT"},
+    "scoring/standardiser.py": {"QUARTILE"},
+}
+SHOWN = {  # texts, progress, files, and which channels are named
+    "scoring/detectors.py": {"RECOVERING"},
+    "scoring/evidence.py": {"NOTABLE"},
+    "scoring/fitted.py": {"USED_UP"},
+    "scoring/fitting.py": {"REFERENCES"},  # the default of an option
+    "scoring/parameters.py": {"LARGEST_SEED"},
+    "scoring/storage.py": {"VERSION"},
+    "scoring/training_part.py": {"MOST_NAMED"},
+}
+# Events are made of scores. To be taken out when they have a configuration of their own.
+OF_EVENTS = {
+    "events/analysis.py": {"LEAST_KIND_ACCURACY", "CERTAIN", "MOST_VIEWS"},
+    "events/events.py": {"ONE_SIDED"},
+    "events/extent.py": {"UNUSUAL", "SHARE", "EDGE", "LEAST"},
+    "events/kinds.py": {"SHARES", "CLOSED"},
+    "events/match.py": {"FAR"},
+}
+CONFIGS = (
+    *(NeighbourConfig, CounterpartConfig, OverlapConfig),
+    *(ScoringConfig, CalibrationConfig, ModelConfig, DetectorConfig, EventRules),
+)
+
+
+def numeric_constants(path: Path) -> Iterator[str]:
+    """Upper-case names at the top of a module that are given numbers."""
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if not isinstance(node, ast.Assign | ast.AnnAssign) or node.value is None:
+            continue
+        numbers = [
+            each
+            for each in ast.walk(node.value)
+            if isinstance(each, ast.Constant)
+            and isinstance(each.value, int | float)
+            and not isinstance(each.value, bool)
+        ]
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        names = [each.id for each in ast.walk(ast.Tuple(targets)) if isinstance(each, ast.Name)]
+        configured = isinstance(node.value, ast.Call) and "Config" in ast.unparse(node.value.func)
+        if numbers and not configured:
+            yield from (name for name in names if name.isupper())
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_no_number_that_changes_a_score_is_a_constant_of_a_module(room: str) -> None:
+    for path in sorted((SOURCE / room).rglob("*.py")):
+        name = path.relative_to(SOURCE).as_posix()
+        known = set[str]().union(
+            *(each.get(name, set()) for each in (SPEED, ARITHMETIC, SHOWN, OF_EVENTS))
+        )
+        found = set(numeric_constants(path))
+        assert found <= known, f"{name}: {found - known} belong into a configuration"
+
+
+@pytest.mark.parametrize("config", CONFIGS)
+def test_a_configuration_survives_its_file_and_refuses_odd_keys(config: Any) -> None:
+    facts = json.loads(json.dumps(config().to_dict()))
+    assert config.from_dict(facts) == config()
+    missing = dict(list(facts.items())[1:])
+    for odd in ({**facts, "more": 1}, missing):
+        with pytest.raises(ArtifactError, match="odd or missing keys"):
+            config.from_dict(odd)
+
+
+@pytest.mark.parametrize("config", [each for each in CONFIGS if each is not EventRules])
+def test_numbers_of_another_kind_or_sign_are_refused(config: Any) -> None:
+    for field in fields(config):
+        value = getattr(config(), field.name)
+        if isinstance(value, str) or value is None or field.name == "dropout":
+            continue
+        wrong: list[Any] = ["soon", None, float("nan")]
+        if isinstance(value, int | float):
+            wrong.append(-value)
+        for each in wrong:
+            with pytest.raises(InputError, match=field.name):
+                replace(config(), **{field.name: each})
+
+
+def memory_scores(values: np.ndarray, **configs: Configuration) -> np.ndarray:
+    series = read_input(values)
+    settings = FitOptions(detector=None, config=ModelConfig(**configs))  # type: ignore[arg-type]
+    return fit(series, 900, None, settings).score(series).score
+
+
+@pytest.mark.parametrize(
+    "configs",
+    [
+        {"neighbours": NeighbourConfig(lengths=(16, 64))},
+        {"neighbours": NeighbourConfig(index_size=200)},
+        {"scoring": ScoringConfig(floor=0.1)},
+        {"scoring": ScoringConfig(halving=0.5)},
+        {"calibration": CalibrationConfig(levels=20)},
+    ],
+    ids=lambda configs: next(iter(configs)),
+)
+def test_a_fit_scores_by_the_configuration_it_is_given(configs: dict[str, Configuration]) -> None:
+    values = noisy_wave(1200)
+    values[1000:1010] += 3
+    plain, other = memory_scores(values), memory_scores(values, **configs)
+    assert not np.allclose(plain, other)
+    assert abs(int(other.argmax()) - 1005) < 40
+
+
+def test_neither_a_detector_nor_a_memory_is_no_fit() -> None:
+    series = read_input(noisy_wave(400))
+    with pytest.raises(InputError, match="neither a detector nor a memory"):
+        FitOptions(detector=None, memory=False)
+    with pytest.raises(InputError, match="without pretrained weights"):
+        fit(series, 400, None, FitOptions())
