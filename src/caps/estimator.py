@@ -34,6 +34,7 @@ from caps.scoring import (
     save_model,
     stretches_of,
 )
+from caps.scoring import fit as fit_channels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -101,9 +102,7 @@ class CAPS(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         alarm_rate(self.alarms, train.sampling.step)
         known = stretches_of(series, () if known_anomalies is None else known_anomalies)
         grid, rows, notes = on_regular_grid(series)
-        # Here, so that a saved model is scored without the generator, which takes a second to load.
-        from caps.events import load_weights
-        from caps.scoring import fit as fit_channels
+        from caps.events import load_weights  # the generator, a second: scoring does without
 
         fitted = fit_channels(
             grid,
@@ -262,7 +261,7 @@ class _Kinds:
     def __call__(
         self, values: FloatArray, start: int, end: int, expected: FloatArray
     ) -> dict[str, float] | None:
-        from caps.events import event_kind, load_weights
+        from caps.events import event_kind, load_weights  # the generator, a second
 
         if self.weights is None:
             self.weights = load_weights(self.source)

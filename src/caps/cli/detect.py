@@ -21,8 +21,11 @@ from caps.cli.results import (
     write_table,
 )
 from caps.errors import InputError
+from caps.events import event_table
 from caps.replacing import check_folder
+from caps.report import write_report
 from caps.scoring import FitOptions
+from caps.series import read
 
 RESULTS, VERSION = "caps.results", 1  # of the folder
 REPORT, MODEL = "report.html", "model"
@@ -58,8 +61,7 @@ def detect(
     if folder.resolve() in file.resolve().parents:
         raise InputError(f"{file} lies in {folder}, which is replaced", "name another --out")
     quiet_threads()
-    from caps.estimator import CAPS
-    from caps.series import read
+    from caps.estimator import CAPS  # torch: two seconds that --help and a refusal do without
 
     started = clock.monotonic()
     series = read(file, columns=options.columns, time=options.time)
@@ -84,9 +86,6 @@ def detect(
 
 def write_outputs(run: Run, folder: Path, format: TableFormat) -> list[Path]:
     """Write report, scores, events and model as one folder; return what was written."""
-    from caps.events import event_table
-    from caps.report import write_report
-
     scores, events = f"scores.{format}", f"events.{format}"
     with writing_together(folder, kind=RESULTS, version=VERSION) as staging:
         write_report(report_of(run), staging / REPORT)

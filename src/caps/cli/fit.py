@@ -10,6 +10,7 @@ from caps.cli.options import takes_fit_options
 from caps.cli.results import fit_progress, quiet_threads, stretches_in
 from caps.replacing import check_folder
 from caps.scoring import FitOptions
+from caps.series import read
 
 
 @takes_fit_options
@@ -35,9 +36,9 @@ def fit(
         Print JSON instead of text.
     """
     quiet_threads()
+    # torch: two seconds that --help does without
     from caps.estimator import CAPS
     from caps.scoring import KIND
-    from caps.series import read
 
     check_folder(out, kind=KIND)
     model = CAPS(**options.parameters())

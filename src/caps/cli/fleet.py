@@ -3,18 +3,20 @@
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from cyclopts import App, Parameter
+from rich.console import Console
+from rich.table import Table
 
 from caps.cli.options import takes_fit_options
 from caps.cli.results import fit_progress, names_in, quiet_threads
+from caps.fleet import FleetResult, ScoreOptions, find_series, fit_fleet, score_fleet
+from caps.fleet.fleet import PAGE, TABLE
+from caps.fleet.summary import lead
 from caps.scoring import FitOptions
 from caps.series import write_moment
-
-if TYPE_CHECKING:
-    from caps.fleet import FleetResult
 
 MOST_LISTED = 15  # series on screen, and as many failures
 Json = Annotated[bool, Parameter(name="--json", negative="")]
@@ -67,8 +69,6 @@ def fit(
         Print JSON instead of text.
     """
     quiet_threads()
-    from caps.fleet import find_series, fit_fleet
-
     entries = find_series(source, id=id, columns=options.columns, time=options.time)
     with fit_progress() as progress:
         result = fit_fleet(
@@ -135,8 +135,6 @@ def score(
         Print JSON instead of text.
     """
     quiet_threads()
-    from caps.fleet import ScoreOptions, find_series, score_fleet
-
     options = ScoreOptions(alarms=alarms, time=time, pretrained=pretrained)
     entries = find_series(source, id=id, columns=names_in(columns), time=time)
     with fit_progress() as progress:
@@ -154,7 +152,7 @@ def score(
     _tell(result, out, json_output)
 
 
-def _tell(result: "FleetResult", out: Path, json_output: bool) -> None:
+def _tell(result: FleetResult, out: Path, json_output: bool) -> None:
     """Print the outcome; a fleet with failures ends with exit code 1."""
     if json_output:
         print(json.dumps(result.facts(), indent=2))
@@ -164,13 +162,7 @@ def _tell(result: "FleetResult", out: Path, json_output: bool) -> None:
         sys.exit(1)
 
 
-def _print(result: "FleetResult", out: Path) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    from caps.fleet.fleet import PAGE, TABLE
-    from caps.fleet.summary import lead
-
+def _print(result: FleetResult, out: Path) -> None:
     console = Console(highlight=False)
     console.print(lead(result), style="bold", markup=False)
     if result.skipped:
