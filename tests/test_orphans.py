@@ -15,13 +15,14 @@ FLEET = Path(__file__).parent / "fleet"
 A_FLEET = """
 from pathlib import Path
 from small_fleet import bare_entry, waiting_job
-from caps.fleet import LocalEngine, Settings
+from caps.fleet import LocalEngine
+from caps.scoring import FitOptions
 from caps.fleet.jobs import Task
 
 if __name__ == "__main__":
     with LocalEngine(2, job=waiting_job) as engine:
         for id in "ab":
-            engine.submit(Task(bare_entry(id), Settings(), Path("unused")))
+            engine.submit(Task(bare_entry(id), FitOptions(), Path("unused")))
         engine.collect()
 """
 A_SIMULATION = """

@@ -5,8 +5,10 @@ With the construction "injection" a detector learns from rules and does find thi
 
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pytest
 import torch
 
 from caps.network.config import DetectorConfig
@@ -14,6 +16,7 @@ from caps.realize import MaskPool, Mode, Pretrained, Prior, preset_named
 from caps.realize.experts import CodeScale, Denoiser
 from caps.realize.router import Router
 from caps.represent import Representation
+from caps.scoring import FitOptions
 from caps.training import seeded
 
 FAST = DetectorConfig(width=16, members=1, steps=120, learning_rate=4e-3, dilations=(1, 4, 16))
@@ -47,6 +50,17 @@ def save_untrained_weights(folder: Path, *, accuracy: float = 0.9) -> Pretrained
         facts={"checks": {"realization": {"router": {"accuracy": accuracy}}}},
     ).save(folder)
     return Pretrained.load(folder)
+
+
+def hurry(patch: pytest.MonkeyPatch, detector: DetectorConfig = FAST, references: int = 32) -> None:
+    """Let every fit that leaves the detector to CAPS train this one, on few windows."""
+
+    def hurried(**given: Any) -> FitOptions:
+        if given["detector"] == "auto":
+            given |= {"detector": detector, "references": references}
+        return FitOptions(**given)
+
+    patch.setattr("caps.estimator.FitOptions", hurried)
 
 
 def noisy_wave(length: int, seed: int = 0) -> np.ndarray:

@@ -12,7 +12,7 @@ import pytest
 from odd_methods import make
 from small_series import WriteSeries
 
-from caps.bench.caps_methods import CapsMethod, MemoryMethod
+from caps.bench.caps_methods import CapsMethod
 from caps.bench.cells import of_other_settings
 from caps.bench.datasets import find_series
 from caps.bench.facts import fact
@@ -75,11 +75,11 @@ def test_every_number_that_scores_changes_the_hash(
 
 
 @pytest.mark.parametrize("name", CONFIGS)
-@pytest.mark.parametrize("method", [CapsMethod, MemoryMethod])
-def test_every_number_of_a_configuration_is_a_setting(name: str, method: Any) -> None:
-    facts = method(0).settings()
-    told = facts["fit"][name]
-    if name == "detector" and method is MemoryMethod:
+@pytest.mark.parametrize("method", ["caps", "caps-memory"])
+def test_every_number_of_a_configuration_is_a_setting(name: str, method: str) -> None:
+    facts = make_method(method, 0).settings()
+    told = facts["detector"] if name == "detector" else facts["config"][name]
+    if name == "detector" and method == "caps-memory":
         assert told is None
         return
     assert told == fact(CONFIGS[name]())
@@ -90,7 +90,7 @@ def test_another_number_of_a_configuration_is_another_cell(hash_of_caps: str) ->
     class Other(CapsMethod):
         def settings(self) -> dict[str, Any]:
             facts = super().settings()
-            facts["fit"]["neighbours"]["overlap"]["run"] *= 2
+            facts["config"]["neighbours"]["overlap"]["run"] *= 2
             return facts
 
     assert config_hash("caps", lambda name, seed: Other(seed)) != hash_of_caps

@@ -13,7 +13,7 @@ from caps.cli.demo import demo
 from caps.cli.main import main
 from caps.series import read
 from caps.simulate.telemetry import month_of_telemetry
-from untrained_weights import FAST, save_untrained_weights
+from untrained_weights import hurry, save_untrained_weights
 
 
 @pytest.fixture(scope="module")
@@ -23,8 +23,7 @@ def hurried(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     save_untrained_weights(folder)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("caps.realize.pretrained.SHIPPED", folder)
-        patch.setattr("caps.estimator.DetectorConfig", lambda: FAST)
-        patch.setattr("caps.scoring.fitting.REFERENCES", 16)
+        hurry(patch, references=16)
         yield
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from caps import CAPS
 from caps.cli.main import main
-from untrained_weights import FAST, noisy_wave, save_untrained_weights
+from untrained_weights import hurry, noisy_wave, save_untrained_weights
 
 ROWS = 900
 
@@ -40,8 +40,7 @@ def metrics(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def small_detector(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("caps.estimator.DetectorConfig", lambda: FAST)
-    monkeypatch.setattr("caps.scoring.fitting.REFERENCES", 32)
+    hurry(monkeypatch)
     monkeypatch.chdir(tmp_path)
 
 

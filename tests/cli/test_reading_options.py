@@ -9,10 +9,11 @@ import pytest
 
 from caps import CAPS
 from caps.cli.main import main
-from caps.fleet import Settings, find_series
+from caps.fleet import ScoreOptions, find_series
 from caps.fleet.jobs import Task, work
 from caps.network.config import DetectorConfig
-from untrained_weights import noisy_wave, save_untrained_weights
+from caps.scoring import FitOptions
+from untrained_weights import hurry, noisy_wave, save_untrained_weights
 
 HURRIED = DetectorConfig(width=8, members=1, steps=2, dilations=(1,), batch=4)
 ROWS = 400
@@ -28,8 +29,7 @@ def weights(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture(autouse=True)
 def small_detector(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("caps.estimator.DetectorConfig", lambda: HURRIED)
-    monkeypatch.setattr("caps.scoring.fitting.REFERENCES", 16)
+    hurry(monkeypatch, HURRIED, 16)
     monkeypatch.chdir(tmp_path)
 
 
@@ -121,18 +121,17 @@ def test_a_fleet_leaves_labels_out_and_its_models_remember_the_time(
     labelled: Path, two_clocks: Path, weights: str, tmp_path: Path
 ) -> None:
     assert [entry.id for entry in find_series(labelled)] == ["load"]
-    settings = Settings(time="stamp", pretrained=weights, references=16, detector=HURRIED)
+    options = FitOptions(time="stamp", references=16, detector=HURRIED)
     (tmp_path / "many").mkdir()
     two_clocks.rename(tmp_path / "many" / "two.csv")
     entries = find_series(tmp_path / "many", columns=("load",))
     out = tmp_path / "out"
     (out / "models").mkdir(parents=True)
     (out / "fleet.json").write_text("{}")
-    outcome = work(Task(entries[0], settings, out))
+    outcome = work(Task(entries[0], options, out, weights))
     assert outcome.status == "done", outcome.reason
     loaded = CAPS.load(out / "models" / "two")
     assert (loaded.time, loaded.columns) == ("stamp", ["load"])
-    forgetful = Settings(pretrained=weights, references=16, detector=HURRIED)
-    again = work(Task(entries[0], forgetful, out, models=out / "models"))
+    again = work(Task(entries[0], ScoreOptions(), out, weights, out / "models"))
     assert again.status == "done", again.reason
     assert again.facts["first_time"] == outcome.facts["first_time"]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from caps.cli.main import main
-from untrained_weights import FAST, save_untrained_weights
+from untrained_weights import hurry, save_untrained_weights
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -31,8 +31,7 @@ def test_the_commands_run_after_the_demo(
 ) -> None:
     save_untrained_weights(tmp_path / "weights")
     monkeypatch.setattr("caps.realize.pretrained.SHIPPED", tmp_path / "weights")
-    monkeypatch.setattr("caps.estimator.DetectorConfig", lambda: FAST)
-    monkeypatch.setattr("caps.scoring.fitting.REFERENCES", 16)
+    hurry(monkeypatch, references=16)
     monkeypatch.chdir(tmp_path)
     commands = re.findall(r"^caps (.+)$", README, re.MULTILINE)
     assert len(commands) == 3

@@ -33,7 +33,7 @@ def test_the_numbers_are_those_of_the_code() -> None:
 def test_the_options_of_the_table_are_those_of_the_command() -> None:
     page = (DOCS / "cli.md").read_text(encoding="utf-8")
     cells = " ".join(re.findall(r"^\| (`--[^|]+)", page, re.M))
-    named = set(re.findall(r"`--([a-z]+)", cells))
+    named = {name.replace("-", "_") for name in re.findall(r"`--([a-z-]+)", cells)}
     parameters = set(inspect.signature(detect).parameters)
     assert named - {"json", "help", "out"} <= parameters
     assert parameters - {"file", "json_output", "pretrained"} <= named | {"out"}

@@ -19,13 +19,13 @@ from sklearn.utils.validation import check_is_fitted
 import caps
 from caps import CAPS, InputError
 from caps.realize import Pretrained
+from caps.scoring import EventRules, FitOptions
 from caps.scoring.channels import (
     BinaryChannel,
     ConstantChannel,
     LearnedChannel,
     SilentChannel,
 )
-from caps.scoring.spans import EventRules
 from untrained_weights import FAST, noisy_wave, save_untrained_weights
 
 ROWS, TRAIN = 1500, 1100
@@ -398,17 +398,14 @@ def test_a_note_names_a_few_of_many_constant_channels(weights: Pretrained) -> No
     assert "and 3 more are constant in training" in notes
 
 
-def test_many_channels_take_one_network_each(
-    weights: Pretrained, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("caps.estimator.MANY_CHANNELS", 1)
-    monkeypatch.setattr("caps.estimator.DetectorConfig", lambda: FAST)
-    values = np.column_stack([noisy_wave(400), np.full(400, 3.0)])
-    for members, wanted in ((None, 1), (2, 2)):
-        fitted = estimator(weights, detector=None, train=None, members=members).fit(values)
-        detector = fitted.fitted_.channels[0].detector
-        assert detector is not None
-        assert len(detector.members) == wanted
+def test_many_channels_take_one_network_each(weights: Pretrained) -> None:
+    def members(channels: int, **options: object) -> int:
+        return FitOptions(**options).detector_for(channels).members
+
+    assert (members(16), members(17)) == (2, 1)
+    assert (members(17, members=3), members(17, detector=FAST)) == (3, FAST.members)
+    fitted = estimator(weights, train=None, members=2).fit(noisy_wave(400)).fitted_
+    assert len(fitted.channels[0].detector.members) == 2
 
 
 @pytest.mark.parametrize(("rows", "noted"), [(40, True), (319, True), (320, False), (500, False)])

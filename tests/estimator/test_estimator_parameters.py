@@ -8,8 +8,8 @@ import pytest
 from caps import CAPS
 from caps.errors import InputError
 from caps.network.config import DetectorConfig
+from caps.scoring import FitOptions
 from caps.scoring.calibration import alarm_rate
-from caps.scoring.parameters import check_parameters
 from caps.scoring.spans import EventRules
 
 WRONG: list[tuple[str, Any]] = [
@@ -42,8 +42,8 @@ def test_a_value_that_no_fit_can_use_is_refused_by_name(name: str, value: Any) -
 
 def test_numbers_of_numpy_are_numbers() -> None:
     given = CAPS(members=np.int64(2), seed=np.int32(3), causal=np.bool_(False), modes=np.arange(2))
-    check_parameters(given.get_params(deep=False))
-    saved = CAPS(references=np.int64(8), columns=[np.int64(0)])._saved_parameters()
+    assert FitOptions(**given.get_params(deep=False)).seed == 3
+    saved = FitOptions(references=np.int64(8), columns=[np.int64(0)]).to_dict()
     assert (type(saved["references"]), saved["columns"]) == (int, [0])
 
 

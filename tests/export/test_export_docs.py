@@ -10,7 +10,7 @@ import caps
 from caps.export import Exported, OnnxModel
 from caps.export.writing import CHECKED_ROWS
 from caps.realize import Pretrained
-from untrained_weights import FAST
+from untrained_weights import hurry
 
 PAGE = (Path(__file__).parents[2] / "docs" / "export.md").read_text(encoding="utf-8")
 
@@ -22,8 +22,7 @@ def test_the_example_runs(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setattr("caps.events.kinds.load_weights", lambda source: weights)
-    monkeypatch.setattr("caps.estimator.DetectorConfig", lambda: FAST)
-    monkeypatch.setattr("caps.scoring.fitting.REFERENCES", 32)
+    hurry(monkeypatch)
     monkeypatch.chdir(tmp_path)
     (code,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
     names: dict[str, object] = {}

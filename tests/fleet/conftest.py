@@ -5,20 +5,21 @@ from dataclasses import replace
 import pytest
 from small_fleet import TRAIN, Fleet, InlineEngine, write_series
 
-from caps.fleet import Settings, find_series, fit_fleet
+from caps.fleet import find_series, fit_fleet
+from caps.scoring import FitOptions
 from untrained_weights import FAST, save_untrained_weights
 
 
 @pytest.fixture(scope="session")
-def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
+def settings(tmp_path_factory: pytest.TempPathFactory) -> FitOptions:
     folder = tmp_path_factory.mktemp("weights") / "untrained"
     save_untrained_weights(folder)
     quick = replace(FAST, steps=40)
-    return Settings(alarms="1/day", pretrained=str(folder), references=24, detector=quick)
+    return FitOptions(alarms="1/day", pretrained=str(folder), references=24, detector=quick)
 
 
 @pytest.fixture(scope="session")
-def fleet(tmp_path_factory: pytest.TempPathFactory, settings: Settings) -> Fleet:
+def fleet(tmp_path_factory: pytest.TempPathFactory, settings: FitOptions) -> Fleet:
     home = tmp_path_factory.mktemp("fleet")
     source = write_series(home / "metrics", 3)
     (source / "broken.csv").write_text("time,load\n2024-01-01,1\n2024-01-01,2\n")

@@ -10,14 +10,14 @@ from small_fleet import ROWS, TRAIN, Fleet, InlineEngine, frame_of
 
 from caps import CAPS
 from caps.cli.main import main
-from caps.fleet import Settings
+from caps.scoring import FitOptions
+from untrained_weights import hurry
 
 
 @pytest.fixture(autouse=True)
-def small(monkeypatch: pytest.MonkeyPatch, settings: Settings, tmp_path: Path) -> None:
+def small(monkeypatch: pytest.MonkeyPatch, settings: FitOptions, tmp_path: Path) -> None:
     monkeypatch.setattr("caps.fleet.fleet.open_engine", lambda *_, **__: InlineEngine())
-    monkeypatch.setattr("caps.estimator.DetectorConfig", lambda: settings.detector)
-    monkeypatch.setattr("caps.scoring.fitting.REFERENCES", settings.references)
+    hurry(monkeypatch, settings.detector, settings.references)
     monkeypatch.chdir(tmp_path)
 
 
@@ -30,7 +30,7 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: object, code: int = 0) -
 
 
 def test_fit_and_score_tell_and_write_the_outcome(
-    capsys: pytest.CaptureFixture[str], settings: Settings
+    capsys: pytest.CaptureFixture[str], settings: FitOptions
 ) -> None:
     pd.concat([frame_of(0).assign(host="a"), frame_of(1).assign(host="b")]).to_parquet("all.pq")
     options = ["all.pq", "--id", "host", "--columns", "load", "--pretrained", settings.pretrained]
@@ -48,7 +48,7 @@ def test_fit_and_score_tell_and_write_the_outcome(
 
 @pytest.mark.parametrize(("options", "states"), [([], "switch"), (["--switches"], "learned")])
 def test_switches_are_learned_on_demand(
-    capsys: pytest.CaptureFixture[str], settings: Settings, options: list[str], states: str
+    capsys: pytest.CaptureFixture[str], settings: FitOptions, options: list[str], states: str
 ) -> None:
     Path("hosts").mkdir()
     valve = np.repeat(np.arange(ROWS // 40) % 2, 40)
@@ -63,7 +63,7 @@ def test_switches_are_learned_on_demand(
 
 
 def test_failures_are_listed_and_end_with_exit_code_1(
-    capsys: pytest.CaptureFixture[str], fleet: Fleet, settings: Settings
+    capsys: pytest.CaptureFixture[str], fleet: Fleet, settings: FitOptions
 ) -> None:
     Path("broken").mkdir()
     (fleet.source / "broken.csv").rename(Path("broken") / "bad.csv")

@@ -8,17 +8,17 @@ import pytest
 from small_fleet import Fleet, InlineEngine
 
 from caps.cli.fleet import fit, score
-from caps.fleet import Settings
 from caps.fleet.tables import COLUMNS
+from caps.scoring import FitOptions
 
 PAGE = (Path(__file__).parents[2] / "docs" / "fleet.md").read_text(encoding="utf-8")
 
 
 def test_the_examples_in_python_run_on_a_fleet(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, fleet: Fleet, settings: Settings
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, fleet: Fleet, settings: FitOptions
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("caps.fleet.Settings", lambda **_: settings)
+    monkeypatch.setattr("caps.scoring.FitOptions", lambda **_: settings)
     monkeypatch.setattr("caps.fleet.fleet.open_engine", lambda *_, **__: InlineEngine())
     (tmp_path / "metrics").mkdir()
     (tmp_path / "metrics" / "bad.csv").write_text("time,load\n")

@@ -11,7 +11,8 @@ from small_fleet import JUMP, ROWS, TRAIN, Fleet, InlineEngine, frame_of
 
 from caps import CAPS
 from caps.errors import InputError
-from caps.fleet import Entry, LocalEngine, Settings, find_series, fit_fleet, score_fleet
+from caps.fleet import Entry, LocalEngine, ScoreOptions, find_series, fit_fleet, score_fleet
+from caps.scoring import FitOptions
 from caps.series import read
 
 
@@ -23,8 +24,13 @@ def bytes_under(folder: Path) -> dict[str, bytes]:
     }
 
 
+def scoring(options: FitOptions) -> ScoreOptions:
+    """With the same alarm budget and the same weights."""
+    return ScoreOptions(alarms=options.alarms, pretrained=options.pretrained)
+
+
 def test_every_series_has_a_model_that_is_the_estimators_own(
-    fleet: Fleet, settings: Settings
+    fleet: Fleet, settings: FitOptions
 ) -> None:
     model = CAPS.load(fleet.out / "models" / "host-1")
     own = CAPS(
@@ -80,7 +86,7 @@ def test_the_page_opens_offline_and_shows_ranking_and_failures(fleet: Fleet) -> 
 
 
 def test_names_of_series_cannot_run_as_a_page(
-    tmp_path: Path, fleet: Fleet, settings: Settings
+    tmp_path: Path, fleet: Fleet, settings: FitOptions
 ) -> None:
     entry = Entry("<script>../x", read(frame_of(0)), "", train=str(TRAIN))
     fit_fleet([entry], tmp_path / "out", settings, engine=InlineEngine())
@@ -90,7 +96,7 @@ def test_names_of_series_cannot_run_as_a_page(
 
 
 def test_a_second_run_does_only_what_is_missing_or_changed(
-    fleet: Fleet, settings: Settings, tmp_path: Path
+    fleet: Fleet, settings: FitOptions, tmp_path: Path
 ) -> None:
     entries = find_series(fleet.source, train=str(TRAIN))
     good = [entry for entry in entries if entry.id != "broken"]
@@ -109,7 +115,7 @@ def test_a_second_run_does_only_what_is_missing_or_changed(
 
 
 def test_two_processes_give_the_same_models_as_one(
-    fleet: Fleet, settings: Settings, tmp_path: Path
+    fleet: Fleet, settings: FitOptions, tmp_path: Path
 ) -> None:
     entries = find_series(fleet.source, train=str(TRAIN))
     seen: list[tuple[str, float]] = []
@@ -128,14 +134,14 @@ def test_two_processes_give_the_same_models_as_one(
 
 
 def test_new_rows_are_scored_by_the_models_of_their_ids(
-    fleet: Fleet, settings: Settings, tmp_path: Path
+    fleet: Fleet, settings: FitOptions, tmp_path: Path
 ) -> None:
     later = tmp_path / "later"
     later.mkdir()
     frame_of(0).to_csv(later / "host-0.csv", index=False)
     frame_of(9).to_csv(later / "stranger.csv", index=False)
     result = score_fleet(
-        find_series(later), fleet.out, tmp_path / "out", settings, engine=InlineEngine()
+        find_series(later), fleet.out, tmp_path / "out", scoring(settings), engine=InlineEngine()
     )
     assert [each["series"] for each in result.done] == ["host-0"]
     assert "fit this series first" in result.failures[0]["reason"]
@@ -157,7 +163,7 @@ def test_folders_that_are_no_fleet_are_refused(fleet: Fleet, tmp_path: Path) -> 
         score_fleet([], fleet.out, fleet.out, engine=InlineEngine())
 
 
-def test_a_machine_without_the_shared_folder_says_so(settings: Settings, tmp_path: Path) -> None:
+def test_a_machine_without_the_shared_folder_says_so(settings: FitOptions, tmp_path: Path) -> None:
     from caps.fleet.jobs import Task, work
 
     entry = Entry("a", read(frame_of(0)), "")
@@ -169,7 +175,7 @@ def test_a_machine_without_the_shared_folder_says_so(settings: Settings, tmp_pat
 @pytest.mark.slow
 @pytest.mark.filterwarnings("default")
 def test_ray_gives_the_same_models_as_local(
-    fleet: Fleet, settings: Settings, tmp_path: Path
+    fleet: Fleet, settings: FitOptions, tmp_path: Path
 ) -> None:
     pytest.importorskip("ray")
     entries = find_series(fleet.source, train=str(TRAIN))
@@ -179,28 +185,29 @@ def test_ray_gives_the_same_models_as_local(
 
 
 def test_a_series_is_scored_once(
-    fleet: Fleet, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    fleet: Fleet, settings: FitOptions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scored = []
     real = CAPS.analyze
     monkeypatch.setattr(CAPS, "analyze", lambda self, X: scored.append(X) or real(self, X))
     entries = [entry for entry in find_series(fleet.source) if entry.id == "host-0"]
-    score_fleet(entries, fleet.out, tmp_path / "scored", settings, engine=InlineEngine())
+    score_fleet(entries, fleet.out, tmp_path / "scored", scoring(settings), engine=InlineEngine())
     assert len(scored) == 1
     fit_fleet(entries, tmp_path / "fitted", settings, engine=InlineEngine())
     assert len(scored) == 2
 
 
 def test_results_of_other_settings_are_not_called_finished_when_half_replaced(
-    fleet: Fleet, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    fleet: Fleet, settings: FitOptions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     entries = [entry for entry in find_series(fleet.source) if entry.id == "host-0"]
-    out, other = tmp_path / "out", replace(settings, alarms="1/20")
-    score_fleet(entries, fleet.out, out, settings, engine=InlineEngine())
+    out, told = tmp_path / "out", scoring(settings)
+    other = replace(told, alarms="1/20")
+    score_fleet(entries, fleet.out, out, told, engine=InlineEngine())
     with monkeypatch.context() as patch:
         patch.setattr("caps.fleet.jobs.write_text", lambda *_: 1 / 0)  # the marker, written last
         score_fleet(entries, fleet.out, out, other, engine=InlineEngine(), retries=0)
     engine = InlineEngine()
-    again = score_fleet(entries, fleet.out, out, settings, engine=engine)
+    again = score_fleet(entries, fleet.out, out, told, engine=engine)
     assert engine.worked == ["host-0"]
     assert again.skipped == 0

@@ -7,14 +7,15 @@ import pytest
 from small_fleet import InlineEngine, bare_entry, deadly_job
 
 from caps.errors import InputError
-from caps.fleet import LocalEngine, Settings
+from caps.fleet import LocalEngine
 from caps.fleet.engines import Ended, Lost
 from caps.fleet.jobs import Outcome, Task
 from caps.fleet.running import run
+from caps.scoring import FitOptions
 
 
 def tasks(*ids: str) -> list[Task]:
-    return [Task(bare_entry(id), Settings(), Path("unused")) for id in ids]
+    return [Task(bare_entry(id), FitOptions(), Path("unused")) for id in ids]
 
 
 class Scripted(InlineEngine):

@@ -111,7 +111,7 @@ def forge(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
     path = folder / "manifest.json"
     manifest = json.loads(path.read_text())
     change(manifest)
-    manifest["digest"] = digest({name: manifest[name] for name in ("parameters", "model")})
+    manifest["digest"] = digest({name: manifest[name] for name in ("options", "model")})
     path.write_text(json.dumps(manifest))
 
 
@@ -163,10 +163,10 @@ def channel(manifest: dict[str, Any]) -> dict[str, Any]:
         lambda manifest: manifest["model"]["scaler"].update(spread=[0.0, 1.0, 1.0]),
         lambda manifest: manifest["model"]["scaler"].update(centre=[1.0]),
         lambda manifest: manifest["model"]["calibration"].update(levels=[]),
-        lambda manifest: manifest["parameters"].update(pretrained="/somewhere"),
-        lambda manifest: manifest["parameters"].update(alarms="always"),
+        lambda manifest: manifest["options"].update(pretrained="/somewhere"),
+        lambda manifest: manifest["options"].update(alarms="always"),
         lambda manifest: manifest.update(model=[]),
-        lambda manifest: manifest.update(parameters=None),
+        lambda manifest: manifest.update(options=None),
     ],
     ids=range(29),
 )

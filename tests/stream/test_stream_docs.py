@@ -12,7 +12,7 @@ from caps.stream.drift import LIMIT, SPACING
 from caps.watch.incidents import LONGEST
 from caps.watch.remarks import SILENT
 from caps.watch.webhook import MOST, TIMEOUT
-from untrained_weights import FAST, save_untrained_weights
+from untrained_weights import hurry, save_untrained_weights
 
 PAGE = (Path(__file__).parents[2] / "docs" / "streaming.md").read_text(encoding="utf-8")
 
@@ -22,8 +22,7 @@ def test_the_example_runs(
 ) -> None:
     weights = save_untrained_weights(tmp_path / "weights")
     monkeypatch.setattr("caps.events.kinds.load_weights", lambda source: weights)
-    monkeypatch.setattr("caps.estimator.DetectorConfig", lambda: FAST)
-    monkeypatch.setattr("caps.scoring.fitting.REFERENCES", 32)
+    hurry(monkeypatch)
     monkeypatch.chdir(tmp_path)
     code = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
     assert len(code) == 1

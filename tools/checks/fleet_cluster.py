@@ -24,14 +24,15 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from caps.fleet import FleetResult, Settings, find_series, fit_fleet
+from caps.fleet import FleetResult, find_series, fit_fleet
 from caps.network.config import DetectorConfig
+from caps.scoring import FitOptions
 
 RAY = Path(sys.executable).with_name("ray")
 TICKS = os.sysconf("SC_CLK_TCK")
 os.environ.setdefault("RAY_AUTH_MODE", "disabled")  # nodes of this check are on loopback only
 # The same work in less time: fewer references, one network, fewer steps.
-SMALL = Settings(alarms="1/day", references=24, detector=DetectorConfig(members=1, steps=30))
+SMALL = FitOptions(alarms="1/day", references=24, detector=DetectorConfig(members=1, steps=30))
 
 
 def write_series(folder: Path, count: int, rows: int) -> None:
@@ -172,7 +173,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=600)
     parser.add_argument("--small", action="store_true", help="smaller models")
     given = parser.parse_args()
-    settings = SMALL if given.small else Settings(alarms="1/day")
+    settings = SMALL if given.small else FitOptions(alarms="1/day")
     with tempfile.TemporaryDirectory(prefix="fleet-") as folder:
         told = check(Path(folder), given.series, given.rows, settings)
     print(json.dumps({"series": given.series, "small": given.small, **told}, indent=2))
@@ -180,7 +181,7 @@ def main() -> None:
         raise SystemExit(1)
 
 
-def check(home: Path, count: int, rows: int, settings: Settings) -> dict[str, object]:
+def check(home: Path, count: int, rows: int, settings: FitOptions) -> dict[str, object]:
     write_series(home / "series", count, rows)
     entries = find_series(home / "series", train="0.8")
     before = own_cpu()

@@ -251,20 +251,17 @@ def judged(
 
 def prepare(home: Path) -> dict[str, str]:
     """What the commands read: data, models, weights; small, and made once."""
+    import pytest
     from small_series import write_series
 
-    import caps.estimator
-    import caps.realize.pretrain
-    import caps.scoring.fitting
     from caps import CAPS
     from caps.cli import demo, detect, events, export, fit, fleet, inspect, score, simulate, watch
     from caps.cli.main import main
-    from untrained_weights import FAST, noisy_wave, save_untrained_weights
+    from untrained_weights import FAST, hurry, noisy_wave, save_untrained_weights
 
     del demo, detect, events, export, fit, fleet, inspect, score, simulate, watch  # warm now
     quick = replace(FAST, steps=20)
-    caps.estimator.DetectorConfig = lambda: quick  # type: ignore[assignment, misc]
-    caps.scoring.fitting.REFERENCES = 24
+    hurry(pytest.MonkeyPatch(), quick, 24)
     save_untrained_weights(home / "weights")
     values = noisy_wave(ROWS)
     values[350:360] += 9

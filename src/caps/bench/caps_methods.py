@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from caps.bench.facts import fact, public_facts
 from caps.bench.settings import weights_hash
-from caps.scoring import FitSettings, Fitted, fit, read_channels, read_input
+from caps.scoring import FitOptions
 
 FloatArray = NDArray[np.float64]
 Span = tuple[int, int]
@@ -40,31 +40,11 @@ class CapsMethod:
 
     def settings(self) -> dict[str, Any]:
         """What decides the scores, apart from the seed."""
-        facts = public_facts(self.model.get_params())
-        return {**facts, "pretrained": weights_hash(self._weights), "fit": fact(FitSettings())}
-
-
-class MemoryMethod:
-    """A fit without a detector: the memory of the own series alone, nothing trained."""
-
-    def __init__(self, seed: int) -> None:
-        self._fitted: Fitted | None = None
-        self.options = FitSettings(detector=None)
-
-    def fit(self, train: FloatArray) -> Self:
-        """Remember the rows."""
-        series = read_input(train)
-        self._fitted = fit(series, len(series), None, self.options)
-        return self
-
-    def score(self, series: FloatArray) -> FloatArray:
-        """One score a row."""
-        assert self._fitted is not None  # fit comes first
-        return self._fitted.score(read_channels(series, self._fitted.names)).score
-
-    def settings(self) -> dict[str, Any]:
-        """What decides the scores."""
-        return {"fit": fact(self.options)}
+        options = FitOptions(**self.model.get_params(deep=False))
+        detector = options.detector_for(1)
+        weights = None if detector is None else weights_hash(self._weights)
+        facts = public_facts(options.parameters())
+        return {**facts, "detector": fact(detector), "pretrained": weights}
 
 
 class CapsDiagnosis(CapsMethod):

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 
 from caps.baselines import METHODS as BASELINES
 from caps.baselines import Method
-from caps.bench.caps_methods import DETECTOR, SMALL, CapsDiagnosis, CapsMethod, MemoryMethod
+from caps.bench.caps_methods import DETECTOR, SMALL, CapsDiagnosis, CapsMethod
 from caps.errors import InputError
 
 
@@ -22,7 +22,7 @@ def _paper(seed: int) -> Method:
 
 CAPS_METHODS: Mapping[str, Callable[[int], Method]] = {
     "caps": CapsMethod,
-    "caps-memory": MemoryMethod,
+    "caps-memory": lambda seed: CapsMethod(seed, detector=None),
     "caps-detector": lambda seed: CapsMethod(seed, **DETECTOR),
     "caps-paper": _paper,
     "caps-small": lambda seed: CapsMethod(seed, **SMALL),

@@ -5,13 +5,17 @@ import time as clock
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import numpy as np
 from cyclopts import Parameter
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
 
 from caps.artifacts import write_text, writing_together
 from caps.cli.evaluate import print_evaluation
+from caps.cli.overview import draw_overview
 from caps.cli.results import (
     Run,
     fit_progress,
@@ -20,14 +24,13 @@ from caps.cli.results import (
     report_of,
     write_table,
 )
+from caps.events import event_table
 from caps.metrics import Evaluation, Floors, evaluate, floors
 from caps.replacing import check_folder
+from caps.report import write_report
 from caps.scoring import carrying
 from caps.series import Series, read
 from caps.simulate.telemetry import STEPS_PER_DAY, Incident, Telemetry, month_of_telemetry
-
-if TYPE_CHECKING:
-    from rich.table import Table
 
 ALARMS = "3/month"  # what a person on call would put up with
 KIND, VERSION = "caps.demo", 1  # of the folder
@@ -111,7 +114,7 @@ def demo(
 
 
 def _write_telemetry(telemetry: Telemetry, path: Path) -> None:
-    import pandas as pd
+    import pandas as pd  # half a second that --help does without
 
     frame = pd.DataFrame(telemetry.values, columns=list(telemetry.metrics))
     frame.insert(0, "time", pd.DatetimeIndex(telemetry.time, tz="UTC"))
@@ -124,7 +127,7 @@ def _detect(
     path: Path, telemetry: Telemetry, seed: int, alarms: str, pretrained: Path | None
 ) -> Outcome:
     """CAPS knows the file alone, without its labels; the incidents are kept for the comparison."""
-    from caps.estimator import CAPS
+    from caps.estimator import CAPS  # torch: two seconds that --help and a refusal do without
 
     started = clock.monotonic()
     series = read(path, exclude="label")
@@ -132,7 +135,7 @@ def _detect(
     with fit_progress() as progress:
         model.fit(series, progress=progress)
     analysis = model.analyze(series)
-    train_rows = len(series.split(telemetry.train_end)[0])
+    train_rows = len(series.training_part(telemetry.train_end))
     run = Run(
         title="A simulated month of telemetry",
         model=model,
@@ -150,10 +153,6 @@ def _detect(
 
 
 def _write_results(outcome: Outcome, out: Path) -> list[str]:
-    from caps.cli.overview import draw_overview
-    from caps.events import event_table
-    from caps.report import write_report
-
     run, names = outcome.run, [SCORES, EVENTS, REPORT]
     rest = outcome.series[run.train_rows :]
     numbers = run.analysis.event_id[run.train_rows :]
@@ -200,9 +199,6 @@ def _facts(outcome: Outcome, seed: int, files: list[Path]) -> dict[str, Any]:
 
 
 def _print_summary(outcome: Outcome, files: list[Path]) -> None:
-    from rich.console import Console
-    from rich.padding import Padding
-
     console = Console(highlight=False)
 
     def say(text: str) -> None:
@@ -238,9 +234,7 @@ def _print_summary(outcome: Outcome, files: list[Path]) -> None:
     console.print(f"  caps evaluate {scores} {options}", soft_wrap=True)
 
 
-def _incident_table(outcome: Outcome) -> "Table":
-    from rich.table import Table
-
+def _incident_table(outcome: Outcome) -> Table:
     table = Table("incident", "starts (UTC)", "hours", "shows in", "events")
     for incident in outcome.incidents:
         hours = (incident.end - incident.start) / np.timedelta64(1, "h")

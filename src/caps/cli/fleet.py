@@ -3,14 +3,20 @@
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
+import numpy as np
 from cyclopts import App, Parameter
+from rich.console import Console
+from rich.table import Table
 
+from caps.cli.options import takes_fit_options
 from caps.cli.results import fit_progress, names_in, quiet_threads
-
-if TYPE_CHECKING:
-    from caps.fleet import FleetResult
+from caps.fleet import FleetResult, ScoreOptions, find_series, fit_fleet, score_fleet
+from caps.fleet.fleet import PAGE, TABLE
+from caps.fleet.summary import lead
+from caps.scoring import FitOptions
+from caps.series import write_moment
 
 MOST_LISTED = 15  # series on screen, and as many failures
 Json = Annotated[bool, Parameter(name="--json", negative="")]
@@ -25,24 +31,17 @@ fleet = App(
 
 
 @fleet.command
+@takes_fit_options
 def fit(
     source: Path,
     *,
     out: Path,
     id: str | None = None,
-    columns: str | None = None,
-    time: str | None = None,
-    train: str | None = None,
-    alarms: str = "1/1000",
-    aggregate: Literal["max", "top5"] = "max",
-    switches: Annotated[bool, Parameter(negative="")] = False,
-    causal: Annotated[bool, Parameter(negative="")] = False,
-    seed: int = 0,
+    options: FitOptions,
     engine: EngineOption = "local",
     workers: int | None = None,
     ray_address: str | None = None,
     retries: int = 2,
-    pretrained: Path | None = None,
     json_output: Json = False,
 ) -> None:
     """Fit one model for each series; run it again to go on where it was stopped.
@@ -58,22 +57,6 @@ def fit(
         Folder for models, scores, events, series.parquet and summary.html.
     id
         Column of a long table that tells the series apart.
-    columns
-        Columns to use, separated by commas; of a long table: the values.
-    time
-        Time column; recognised if left out.
-    train
-        Part to learn from: rows, share or the moment it ends; all rows if left out.
-    alarms
-        False alarms that are acceptable in each series: 1/1000 (rows), 1/day, 2/week.
-    aggregate
-        How several metrics of one series are put together.
-    switches
-        Learn metrics that only switch between two values too, where others vary freely.
-    causal
-        Score each row by the past alone.
-    seed
-        Same seed, same models, on either engine.
     engine
         Processes of this machine, or Ray.
     workers
@@ -82,29 +65,16 @@ def fit(
         Of a running Ray cluster; Ray starts one on this machine if left out.
     retries
         How often a series that failed is tried again; bad input is not.
-    pretrained
-        Folder of pretrained weights, instead of the shipped ones.
     json_output
         Print JSON instead of text.
     """
     quiet_threads()
-    from caps.fleet import Settings, find_series, fit_fleet
-
-    settings = Settings(
-        alarms=alarms,
-        time=time,
-        aggregate=aggregate,
-        switches=switches,
-        causal=causal,
-        seed=seed,
-        pretrained=None if pretrained is None else str(pretrained),
-    )
-    entries = find_series(source, id=id, columns=names_in(columns), time=time, train=train)
+    entries = find_series(source, id=id, columns=options.columns, time=options.time)
     with fit_progress() as progress:
         result = fit_fleet(
             entries,
             out,
-            settings,
+            options,
             engine=engine,
             workers=workers,
             ray_address=ray_address,
@@ -165,17 +135,14 @@ def score(
         Print JSON instead of text.
     """
     quiet_threads()
-    from caps.fleet import Settings, find_series, score_fleet
-
-    folder = None if pretrained is None else str(pretrained)
-    settings = Settings(alarms=alarms, time=time, pretrained=folder)
+    options = ScoreOptions(alarms=alarms, time=time, pretrained=pretrained)
     entries = find_series(source, id=id, columns=names_in(columns), time=time)
     with fit_progress() as progress:
         result = score_fleet(
             entries,
             models,
             out,
-            settings,
+            options,
             engine=engine,
             workers=workers,
             ray_address=ray_address,
@@ -185,7 +152,7 @@ def score(
     _tell(result, out, json_output)
 
 
-def _tell(result: "FleetResult", out: Path, json_output: bool) -> None:
+def _tell(result: FleetResult, out: Path, json_output: bool) -> None:
     """Print the outcome; a fleet with failures ends with exit code 1."""
     if json_output:
         print(json.dumps(result.facts(), indent=2))
@@ -195,13 +162,7 @@ def _tell(result: "FleetResult", out: Path, json_output: bool) -> None:
         sys.exit(1)
 
 
-def _print(result: "FleetResult", out: Path) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    from caps.fleet.fleet import PAGE, TABLE
-    from caps.fleet.summary import lead
-
+def _print(result: FleetResult, out: Path) -> None:
     console = Console(highlight=False)
     console.print(lead(result), style="bold", markup=False)
     if result.skipped:
@@ -210,12 +171,14 @@ def _print(result: "FleetResult", out: Path) -> None:
     if stirred:
         table = Table("series", "severity", "events", "strongest event", "kind")
         for each in stirred[:MOST_LISTED]:
-            when = each["strongest_time"] or f"row {each['strongest_row']}"
+            when = f"row {each['strongest_row']}"
+            if each["strongest_time"] is not None:
+                when = write_moment(np.datetime64(each["strongest_time"]), "m")
             table.add_row(
                 each["series"],
                 f"{each['severity']:.1f}",
                 str(each["events"]),
-                when[:16].replace("T", " "),
+                when,
                 each["strongest_kind"] or "",
             )
         console.print(table)

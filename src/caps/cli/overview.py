@@ -20,7 +20,7 @@ INK, MARK, SHADE = "#2457a6", "#c0392b", "#f3d9a4"
 
 def draw_overview(run: "Run", incidents: tuple[Incident, ...], path: Path) -> bool:
     """Draw to a PNG file; False where matplotlib is not installed."""
-    try:
+    try:  # it may not be installed, and takes a second
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.dates import DateFormatter
         from matplotlib.figure import Figure

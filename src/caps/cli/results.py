@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, Literal
 from caps.artifacts import replacing, write_text
 from caps.errors import InputError
 from caps.replacing import check_file
+from caps.series import Series, write_moment
 
 if TYPE_CHECKING:
     from caps.estimator import CAPS
     from caps.events import Analysis, Explanation
     from caps.report import Report
     from caps.scoring import FitProgress
-    from caps.series import Series
 
 TableFormat = Literal["csv", "parquet"]
 MOST_LISTED = 20  # events on screen
@@ -123,14 +123,14 @@ class Run:
         }
 
 
-def event_facts(explained: "Explanation", series: "Series") -> dict[str, Any]:
+def event_facts(explained: "Explanation", series: Series) -> dict[str, Any]:
     """An event as JSON values; times in UTC."""
     event = explained.event
     times = {}
     if series.time is not None:
         places = {"start": event.start, "end": event.end - 1, "peak": event.peak}
         times = {
-            name: str(series.time[row].astype("datetime64[s]")) for name, row in places.items()
+            name: write_moment(series.time[row], "s", separator="T") for name, row in places.items()
         }
     return {
         "event": explained.number,
@@ -211,7 +211,7 @@ def print_summary(run: Run, files: list[Path]) -> None:
         console.print(f"written {path}", soft_wrap=True, markup=False)
 
 
-def print_events(explained: "list[Explanation]", series: "Series") -> None:
+def print_events(explained: "list[Explanation]", series: Series) -> None:
     """The events as a table, the strongest if there are many."""
     from rich.console import Console
     from rich.table import Table
@@ -250,15 +250,14 @@ def print_events(explained: "list[Explanation]", series: "Series") -> None:
         console.print(f"the {len(shown)} strongest of {count}; all are in the files", style="dim")
 
 
-def _when(series: "Series", row: int) -> str:
+def _when(series: Series, row: int) -> str:
     """The row's time as short as it can be told apart, or its number."""
     if series.time is None:
         return str(row)
-    unit = "m" if _whole_minutes(series) else "s"
-    return str(series.time[row].astype(f"datetime64[{unit}]"))[2:].replace("T", " ")
+    return write_moment(series.time[row], "m" if _whole_minutes(series) else "s")[2:]
 
 
-def _whole_minutes(series: "Series") -> bool:
+def _whole_minutes(series: Series) -> bool:
     import numpy as np
 
     step = series.sampling.step

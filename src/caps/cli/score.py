@@ -37,7 +37,7 @@ def score(
     """
     check_table(out, file)
     quiet_threads()
-    from caps.estimator import CAPS
+    from caps.estimator import CAPS  # torch: two seconds that --help and a refusal do without
 
     fitted = CAPS.load(model)
     if alarms is not None:

@@ -17,6 +17,7 @@ from caps.neighbours import (
     paa_of_windows,
 )
 from caps.scoring import MEASURES, NEW, Memory, Part, Standardiser
+from caps.series import write_moment
 
 FloatArray = NDArray[np.float64]
 
@@ -159,9 +160,5 @@ def _laid_over(past: FloatArray, here: Singles, form: Form, memory: Memory) -> F
 
 def _clock(moment: np.datetime64, timezone: str | None) -> str:
     """A moment as a person writes it, in the zone of the data."""
-    text = str(moment.astype("datetime64[m]"))
-    if timezone is not None:
-        import pandas as pd
-
-        text = str(pd.Timestamp(moment, tz="UTC").tz_convert(timezone))[:16]
-    return " ".join(filter(None, [text.replace("T", " "), timezone]))
+    text = write_moment(moment, "m", timezone=timezone)
+    return " ".join(filter(None, [text, timezone]))

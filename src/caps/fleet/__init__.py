@@ -2,7 +2,7 @@
 
 from caps.fleet.engines import Engine, LocalEngine, RayEngine
 from caps.fleet.fleet import FleetResult, fit_fleet, score_fleet
-from caps.fleet.jobs import Settings
+from caps.fleet.jobs import ScoreOptions
 from caps.fleet.plan import Entry, find_series
 
 __all__ = [
@@ -11,7 +11,7 @@ __all__ = [
     "FleetResult",
     "LocalEngine",
     "RayEngine",
-    "Settings",
+    "ScoreOptions",
     "find_series",
     "fit_fleet",
     "score_fleet",

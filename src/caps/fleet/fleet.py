@@ -1,9 +1,10 @@
 """Fit or score many series: plan, skip what is finished, run, put the results together."""
 
 import json
+import os
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +12,14 @@ import caps
 from caps.artifacts import write_text
 from caps.errors import InputError
 from caps.fleet.engines import Engine, EngineName, open_engine
-from caps.fleet.jobs import JOURNAL, MODELS, Outcome, Settings, Task
+from caps.fleet.jobs import JOURNAL, MODELS, Outcome, ScoreOptions, Task
 from caps.fleet.plan import Entry
 from caps.fleet.running import run
 from caps.fleet.summary import render_summary
 from caps.fleet.tables import check_parquet, series_columns, write_part
 from caps.json_text import parse_json
 from caps.replacing import check_room
+from caps.scoring import FitOptions
 
 TABLE, PAGE = "series.parquet", "summary.html"
 KIND = "caps.fleet"
@@ -68,7 +70,7 @@ class FleetResult:
 def fit_fleet(
     entries: Sequence[Entry],
     out: str | Path,
-    settings: Settings | None = None,
+    options: FitOptions | None = None,
     *,
     engine: EngineName | Engine = "local",
     workers: int | None = None,
@@ -78,12 +80,13 @@ def fit_fleet(
 ) -> FleetResult:
     """Fit one model for each series, score the series with it, and write everything to `out`.
 
-    A series that was finished with the same settings and an unchanged file is skipped, so a run
+    A series that was finished with the same options and an unchanged file is skipped, so a run
     that was stopped goes on where it was.
     """
     folder = Path(out).absolute()
-    given = _absolute(settings or Settings())
-    tasks = [Task(_located(entry), given, folder) for entry in entries]
+    given = options or FitOptions()
+    weights = _folder(given.pretrained)
+    tasks = [Task(_located(entry), given, folder, weights) for entry in entries]
     start = _start(engine, workers, ray_address)
     return _carry_out("fit", tasks, folder, start, retries, progress)
 
@@ -92,7 +95,7 @@ def score_fleet(
     entries: Sequence[Entry],
     models: str | Path,
     out: str | Path,
-    settings: Settings | None = None,
+    options: ScoreOptions | None = None,
     *,
     engine: EngineName | Engine = "local",
     workers: int | None = None,
@@ -106,8 +109,9 @@ def score_fleet(
         raise InputError(f"{models} holds no fleet of models", "fit one with `caps fleet fit`")
     if folder == home:
         raise InputError(f"{out} holds the models", "name another folder with --out")
-    given = _absolute(settings or Settings())
-    tasks = [Task(_located(entry), given, folder, home / MODELS) for entry in entries]
+    given = options or ScoreOptions()
+    weights = _folder(given.pretrained)
+    tasks = [Task(_located(entry), given, folder, weights, home / MODELS) for entry in entries]
     start = _start(engine, workers, ray_address)
     return _carry_out("score", tasks, folder, start, retries, progress)
 
@@ -180,7 +184,7 @@ def _claim(out: Path, job: str, tasks: list[Task]) -> None:
         "job": job,
         "caps": caps.__version__,
         "series": len(tasks),
-        "settings": asdict(tasks[0].settings) if tasks else {},
+        "options": tasks[0].options.to_dict() if tasks else {},
     }
     write_text(journal, json.dumps(facts, indent=1) + "\n")
 
@@ -202,8 +206,9 @@ def _located(entry: Entry) -> Entry:
     return Entry(entry.id, entry.source.absolute(), entry.stamp, entry.columns, entry.train)
 
 
-def _absolute(settings: Settings) -> Settings:
-    if settings.pretrained is None:
-        return settings
-    facts = {name: getattr(settings, name) for name in settings.__dataclass_fields__}
-    return Settings(**{**facts, "pretrained": str(Path(settings.pretrained).absolute())})
+def _folder(pretrained: object) -> str | None:
+    if pretrained is None:
+        return None
+    if not isinstance(pretrained, str | os.PathLike):
+        raise InputError("weights that are no folder", "name one: every process loads its own")
+    return str(Path(pretrained).absolute())

@@ -5,7 +5,7 @@ import json
 import os
 import socket
 import time
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -15,11 +15,11 @@ from caps.errors import CapsError, InputError
 from caps.fleet.plan import Entry
 from caps.fleet.tables import event_columns, score_columns, strongest, write_part
 from caps.json_text import parse_json
+from caps.scoring import FitOptions
 from caps.series import Series, read
 
 if TYPE_CHECKING:
     from caps.estimator import CAPS
-    from caps.network import DetectorConfig
 
 JOURNAL = "fleet.json"  # in the folder of a fleet from the start
 MODELS, SCORES, EVENTS, DONE = "models", "scores", "events", "done"
@@ -28,28 +28,26 @@ Status = Literal["done", "failed", "refused"]
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
-    """What all series of a fleet have in common; None leaves a choice to CAPS or the model."""
+class ScoreOptions:
+    """How all series of a fleet are scored; None leaves a choice to the model."""
 
     alarms: str | None = None
     time: str | None = None
-    aggregate: Literal["max", "top5"] = "max"
-    switches: bool = False
-    causal: bool = False
-    seed: int = 0
-    pretrained: str | None = None
-    members: int | None = None
-    references: int | None = None
-    detector: "DetectorConfig | None" = None
+    pretrained: str | os.PathLike[str] | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values, without what belongs to a machine."""
+        return {"alarms": self.alarms, "time": self.time}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Task:
-    """One series and what to do with it; `models` is the folder of models to score with."""
+    """One series and what to do with it; `weights` and `models`, to score with, are folders."""
 
     entry: Entry
-    settings: Settings
+    options: FitOptions | ScoreOptions
     out: Path
+    weights: str | None = None
     models: Path | None = None
 
     @property
@@ -61,10 +59,10 @@ class Task:
         told = {
             "series": [entry.id, str(entry.source if isinstance(entry.source, Path) else "")],
             "rows": [entry.stamp, entry.columns, entry.train],
-            "settings": asdict(self.settings),
+            "options": self.options.to_dict(),
             "weights": None
-            if self.settings.pretrained is None
-            else _digest(Path(self.settings.pretrained) / "manifest.json"),
+            if self.weights is None
+            else _digest(Path(self.weights) / "manifest.json"),
             "model": model,
         }
         return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:32]
@@ -127,48 +125,41 @@ def work(task: Task) -> Outcome:
 def _fitted(task: Task) -> dict[str, Any]:
     from caps.estimator import CAPS
 
-    entry, settings = task.entry, task.settings
-    series = _series(task, entry.columns, settings.time)
-    model = CAPS(
-        train=entry.train,
-        aggregate=settings.aggregate,
-        switches=settings.switches,
-        causal=settings.causal,
-        seed=settings.seed,
-        members=settings.members,
-        references=settings.references,
-        detector=settings.detector,
+    entry = task.entry
+    assert isinstance(task.options, FitOptions)
+    train = entry.train or task.options.train
+    options = replace(
+        task.options,
+        train=train,
         columns=entry.columns,
-        time=settings.time,
-        pretrained=_weights(settings.pretrained),
+        pretrained=_weights(task.weights),
     )
-    if settings.alarms is not None:
-        model.set_params(alarms=settings.alarms)
+    series, model = _series(task, entry.columns, options.time), CAPS(**options.parameters())
     started, used = time.monotonic(), time.process_time()
     model.fit(series)
     spent = {
         "fit_seconds": time.monotonic() - started,
         "fit_cpu_seconds": time.process_time() - used,
     }
-    train = series if entry.train is None else series.split(entry.train)[0]
-    told = {"train_rows": len(train), "model": f"{MODELS}/{entry.name}", **spent}
+    rows = len(series.training_part(train))
+    told = {"train_rows": rows, "model": f"{MODELS}/{entry.name}", **spent}
     return _write(task, model, series, told)
 
 
 def _scored(task: Task) -> dict[str, Any]:
     from caps.estimator import CAPS
 
-    entry, settings = task.entry, task.settings
+    entry, options = task.entry, task.options
     assert task.models is not None
     folder = task.models / entry.name
     if not folder.is_dir():
         raise InputError(
             f"there is no model of {entry.id!r} in {task.models}", "fit this series first"
         )
-    model = CAPS.load(folder, pretrained=_weights(settings.pretrained))
-    if settings.alarms is not None:
-        model.set_alarms(settings.alarms)
-    clock = model.time if settings.time is None else settings.time
+    model = CAPS.load(folder, pretrained=_weights(task.weights))
+    if options.alarms is not None:
+        model.set_alarms(options.alarms)
+    clock = model.time if options.time is None else options.time
     series = _series(task, entry.columns or tuple(model.fitted_.names), clock)
     return _write(task, model, series, {"model": str(folder)})
 
@@ -181,7 +172,7 @@ def _write(task: Task, model: "CAPS", series: Series, told: dict[str, Any]) -> d
     scores = score_columns(entry.id, series, score_table(analysis))
     found = event_table(analysis, analysis.explanations())
     events = event_columns(entry.id, series, found, scores["score"])
-    task.marker.unlink(missing_ok=True)  # of other settings: what it speaks of is replaced now
+    task.marker.unlink(missing_ok=True)  # of other options: what it speaks of is replaced now
     if task.models is None:
         model.save(task.out / MODELS / entry.name)
     write_part(task.out / SCORES / f"{entry.name}.parquet", SCORES, scores)

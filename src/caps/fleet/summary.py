@@ -13,6 +13,7 @@ from caps.fleet.jobs import EVENTS
 from caps.fleet.plan import file_name
 from caps.fleet.tables import read_part
 from caps.report.palette import DARK, LIGHT
+from caps.series import write_moment
 
 if TYPE_CHECKING:
     from caps.fleet.fleet import FleetResult
@@ -113,7 +114,7 @@ def _microseconds(text: str) -> int:
 
 
 def _minute(microseconds: int) -> str:
-    return str(np.datetime64(microseconds, "us").astype("datetime64[m]")).replace("T", " ")
+    return write_moment(np.datetime64(microseconds, "us"), "m")
 
 
 def _opacity(p_value: float) -> float:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 import caps
 from caps.errors import InputError
 from caps.report.content import Budget, Channel, EventCard, Panel, Report
-from caps.series import Series
+from caps.series import Series, local_times
 
 if TYPE_CHECKING:
     from caps.estimator import CAPS
@@ -78,10 +78,7 @@ def shown_time(series: Series) -> tuple[NDArray[np.datetime64] | None, str]:
     """Times as the user wrote them, and the name of their zone."""
     if series.time is None or series.timezone is None:
         return series.time, ""
-    import pandas as pd
-
-    local = pd.DatetimeIndex(series.time, tz="UTC").tz_convert(series.timezone)
-    return local.tz_localize(None).to_numpy(), str(series.timezone)
+    return local_times(series.time, series.timezone), series.timezone
 
 
 def _is_number(text: str) -> bool:

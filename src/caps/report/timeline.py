@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caps.report.content import FloatArray, Report
+from caps.series import Unit, write_moment
 from caps.series.sampling import Sampling, sampling_of
 
 Rows = NDArray[np.intp]
@@ -66,8 +67,7 @@ class Timeline:
         """When a row was: `2024-03-22 08:20`, or its number."""
         if self.time is None:
             return f"row {row:,}"
-        text = str(self.time[row].astype(f"datetime64[{self._precision}]"))
-        return text.replace("T", " ")
+        return write_moment(self.time[row], self._precision)
 
     def lasting(self, start: int, end: int) -> str:
         """How long a stretch of rows lasts, its last row included: `8 h 20 min`, `50 rows`."""
@@ -87,7 +87,7 @@ class Timeline:
         return np.timedelta64(1, "ms") if self.dated else np.timedelta64(1, "s")
 
     @cached_property
-    def _precision(self) -> str:
+    def _precision(self) -> Unit:
         """The coarsest unit in which the times of this axis lose nothing that matters."""
         step = self.sampling.step
         assert self.time is not None

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from caps.scoring.description import build, describe
     from caps.scoring.evidence import NOTABLE, Aggregate, carrying, shares
     from caps.scoring.fitted import Fitted, Scores
-    from caps.scoring.fitting import REFERENCES, FitProgress, FitSettings, fit
+    from caps.scoring.fitting import FitProgress, fit
     from caps.scoring.input import (
         Moment,
         Span,
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         stretches_of,
     )
     from caps.scoring.memory import MEASURES, Memory, Part, Standardisers
-    from caps.scoring.parameters import check_parameters
+    from caps.scoring.options import OPTIONS, FitOptions
     from caps.scoring.spans import EventRules, event_spans
     from caps.scoring.standardiser import Standardiser
     from caps.scoring.storage import KIND, load_model, save_model
@@ -32,13 +32,13 @@ __all__ = [
     "MEASURES",
     "NEW",
     "NOTABLE",
-    "REFERENCES",
+    "OPTIONS",
     "Aggregate",
     "Calibration",
     "CalibrationConfig",
     "EventRules",
+    "FitOptions",
     "FitProgress",
-    "FitSettings",
     "Fitted",
     "LearnedChannel",
     "Memory",
@@ -54,7 +54,6 @@ __all__ = [
     "build",
     "calibrate",
     "carrying",
-    "check_parameters",
     "describe",
     "event_spans",
     "fit",
@@ -74,8 +73,8 @@ __getattr__ = on_first_use(
         "Calibration": "calibration",
         "CalibrationConfig": "config",
         "EventRules": "spans",
+        "FitOptions": "options",
         "FitProgress": "fitting",
-        "FitSettings": "fitting",
         "Fitted": "fitted",
         "KIND": "storage",
         "MEASURES": "memory",
@@ -85,8 +84,8 @@ __getattr__ = on_first_use(
         "Moment": "input",
         "NEW": "context",
         "NOTABLE": "evidence",
+        "OPTIONS": "options",
         "Part": "memory",
-        "REFERENCES": "fitting",
         "Scores": "fitted",
         "ScoringConfig": "config",
         "Span": "input",
@@ -96,7 +95,6 @@ __getattr__ = on_first_use(
         "build": "description",
         "calibrate": "calibration",
         "carrying": "evidence",
-        "check_parameters": "parameters",
         "describe": "description",
         "event_spans": "spans",
         "fit": "fitting",

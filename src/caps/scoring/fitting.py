@@ -1,7 +1,7 @@
 """From a training part to a fitted model: detectors, memories, calibration."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caps.errors import InputError
-from caps.neighbours import NeighbourConfig, training_rows
-from caps.network import DetectorConfig
+from caps.neighbours import training_rows
 from caps.scoring.calibration import Calibration, calibrate, calibrate_logits
 from caps.scoring.channels import (
     BinaryChannel,
@@ -21,13 +20,11 @@ from caps.scoring.channels import (
     channel_logits,
     detector_logits,
 )
-from caps.scoring.config import CalibrationConfig, ModelConfig, ScoringConfig
 from caps.scoring.context import ScoringContext
-from caps.scoring.evidence import Aggregate
 from caps.scoring.fitted import Fitted, score_channels
 from caps.scoring.level import LevelRange
 from caps.scoring.memory import Memory
-from caps.scoring.spans import EventRules
+from caps.scoring.options import FitOptions
 from caps.scoring.standardiser import Standardiser
 from caps.scoring.training_part import Sort, Spans, TrainingPart
 from caps.series import Series
@@ -35,7 +32,6 @@ from caps.series import Series
 if TYPE_CHECKING:
     from caps.network import RowDetector
     from caps.realize import Pretrained
-    from caps.recover import Construction
     from caps.scoring.detectors import Detectors
 
 FloatArray = NDArray[np.float64]
@@ -43,36 +39,12 @@ Blocks = list[tuple[slice, slice]]  # rows, and the same with what their windows
 # Called with what is being done and the share of the whole fit that is done.
 FitProgress = Callable[[str, float], None]
 
-REFERENCES = 384  # with a counterpart for each mode: more than 200 steps of 16 can draw on
-
-
-@dataclass(frozen=True, slots=True)
-class FitSettings:
-    """The choices of a fit, as the estimator was given them."""
-
-    detector: DetectorConfig | None = field(default_factory=DetectorConfig)  # None: memory alone
-    rules: EventRules = field(default_factory=EventRules)
-    aggregate: Aggregate = "max"
-    causal: bool = False
-    construction: "Construction" = "caps"
-    perturbed: bool = True
-    modes: Sequence[int] | None = None
-    references: int = REFERENCES
-    level: bool = True
-    memory: bool = True
-    switches: bool = False
-    seed: int = 0
-    cache: Path | None = None
-    neighbours: NeighbourConfig = field(default_factory=NeighbourConfig)
-    scoring: ScoringConfig = field(default_factory=ScoringConfig)
-    calibration: CalibrationConfig = field(default_factory=CalibrationConfig)
-
 
 def fit(
     series: Series,
     rows: int,
     pretrained: "Pretrained | None",
-    settings: FitSettings,
+    settings: FitOptions,
     *,
     known: Spans = (),
     progress: FitProgress | None = None,
@@ -82,18 +54,16 @@ def fit(
     `known` are spans of rows with known anomalies, anywhere in the series: they choose the modes
     (Diagnosis) and are no examples of normal. Without a detector no weights are needed.
     """
-    config = ModelConfig(settings.neighbours, settings.scoring, settings.calibration)
-    part = TrainingPart(series, series[:rows], list(known), settings.switches, config)
+    part = TrainingPart(series, series[:rows], list(known), settings.switches, settings.config)
     work = _Fit(part, _detectors(part, pretrained, settings), settings, progress)
     return work.fitted()
 
 
 def _detectors(
-    part: TrainingPart, pretrained: "Pretrained | None", settings: FitSettings
+    part: TrainingPart, pretrained: "Pretrained | None", settings: FitOptions
 ) -> "Detectors | None":
-    if settings.detector is None:
-        if not settings.memory:
-            raise InputError("neither a detector nor a memory", "leave one of them to CAPS")
+    detector = settings.detector_for(len(part.train.channels))
+    if detector is None:
         return None
     if pretrained is None:
         raise InputError("a detector without pretrained weights", "give them, or no detector")
@@ -102,14 +72,14 @@ def _detectors(
     return Detectors(
         part,
         pretrained,
-        settings.detector,
+        detector,
         construction=settings.construction,
         perturbed=settings.perturbed,
         chosen_modes=settings.modes,
         most_references=settings.references,
         causal=settings.causal,
         seed=settings.seed,
-        cache=settings.cache,
+        cache=None if settings.cache is None else Path(settings.cache),
     )
 
 
@@ -120,7 +90,7 @@ class _Fit:
         self,
         part: TrainingPart,
         detectors: "Detectors | None",
-        settings: FitSettings,
+        settings: FitOptions,
         progress: FitProgress | None,
     ) -> None:
         self.part, self.detectors, self.settings = part, detectors, settings

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from caps.errors import InputError, UnknownColumn
 from caps.series import Series
-from caps.series.timestamps import read_moment
 
 Moment = int | str | date | np.datetime64
 Span = tuple[int, int]
@@ -98,9 +97,4 @@ def _row(series: Series, place: Moment) -> int:
         place = int(place)
     if isinstance(place, int | np.integer) and not isinstance(place, bool):
         return int(place)
-    if series.time is None:
-        raise InputError(
-            f"the known anomaly at {place!r} needs times, the series has none", "give row numbers"
-        )
-    moment = read_moment(place, series.timezone, f"the known anomaly at {place!r}")
-    return int(np.searchsorted(series.time, moment, side="left"))
+    return series.row_at(place, f"the known anomaly at {place!r}")

@@ -14,9 +14,11 @@ import torch
 from caps.artifacts import read_folder, write_folder
 from caps.errors import ArtifactError, InputError
 from caps.network import Detector, DetectorConfig
+from caps.scoring.calibration import alarm_rate
 from caps.scoring.channels import Channel, LearnedChannel
 from caps.scoring.description import build, describe, digest
 from caps.scoring.fitted import Fitted
+from caps.scoring.options import FitOptions
 
 KIND = "caps.model"
 VERSION = 7  # its calibration belongs to one way of scoring: no older one is read
@@ -25,9 +27,9 @@ WEIGHTS, BANK = "detector.", "bank"
 Arrays = Mapping[str, np.ndarray]
 
 
-def save_model(folder: Path, fitted: Fitted, parameters: Mapping[str, Any]) -> None:
-    """Write the model, and the estimator's parameters as JSON values."""
-    facts = {"parameters": dict(parameters), "model": describe(fitted)}
+def save_model(folder: Path, fitted: Fitted, options: FitOptions) -> None:
+    """Write the model and the options of its fit."""
+    facts = {"options": options.to_dict(), "model": describe(fitted)}
     arrays = {f"channel-{k}": _arrays(channel) for k, channel in enumerate(fitted.channels)}
     write_folder(
         folder,
@@ -38,17 +40,20 @@ def save_model(folder: Path, fitted: Fitted, parameters: Mapping[str, Any]) -> N
     )
 
 
-def load_model(folder: Path) -> tuple[Fitted, dict[str, Any]]:
-    """Read a folder written by `save_model`: the model and the estimator's parameters."""
+def load_model(folder: Path) -> tuple[Fitted, FitOptions]:
+    """Read a folder written by `save_model`: the model and the options of its fit."""
     manifest, arrays = read_folder(folder, kind=KIND, version=VERSION, oldest=VERSION)
-    facts: dict[str, Any] = {name: manifest.get(name) for name in ("parameters", "model")}
+    facts: dict[str, Any] = {name: manifest.get(name) for name in ("options", "model")}
     if manifest.get("digest") != digest(facts):
         raise ArtifactError(
             f"{folder / 'manifest.json'} was edited (its own digest differs)",
             "restore it or fit the model again",
         )
     try:
-        return _build(facts["model"], arrays), dict(facts["parameters"])
+        fitted = _build(facts["model"], arrays)
+        options = FitOptions.from_dict(facts["options"])
+        alarm_rate(options.alarms, fitted.step)
+        return fitted, options
     except (InputError, ArtifactError) as error:
         raise ArtifactError(
             f"{folder} holds no sound model ({error.problem})", "fit it again"

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caps.errors import InputError
+from caps.series.moments import write_moment
 
 Duplicates = Literal["error", "keep", "first", "last"]
 DUPLICATES = ("error", "keep", "first", "last")
@@ -53,5 +54,4 @@ def _repeated(moments: NDArray[Any], name: str) -> InputError:
 def _show(moment: Any) -> str:
     if not isinstance(moment, np.datetime64):
         return f"{moment:g}"
-    text = str(moment).replace("T", " ")
-    return text.rstrip("0").rstrip(".") if "." in text else text
+    return write_moment(moment)

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caps.series.columns import FloatArray
+from caps.series.moments import write_moment
 
 if TYPE_CHECKING:
     from caps.series.series import Series
@@ -102,7 +103,7 @@ def _stamp(series: "Series", row: int) -> str:
     """When the row was, marked as UTC where the user's own times are in a zone."""
     if series.time is None:
         return f"row {row}"
-    moment = str(series.time[row].astype("datetime64[s]")).replace("T", " ")
+    moment = write_moment(series.time[row], "s")
     return moment if series.timezone is None else f"{moment} UTC"
 
 

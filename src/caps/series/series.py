@@ -10,11 +10,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from caps.errors import InputError
 from caps.series.columns import FloatArray
+from caps.series.moments import read_moment, write_moment
 from caps.series.origin import Origin, Rows
 from caps.series.quality import constant_channels, duration
 from caps.series.quality import notes as quality_notes
 from caps.series.sampling import Sampling, grid_positions, sampling_of
-from caps.series.timestamps import TimeArray, read_moment
+from caps.series.timestamps import TimeArray
 
 BoolArray = NDArray[np.bool_]
 
@@ -61,8 +62,8 @@ class Series:
         plural = "" if len(self.channels) == 1 else "s"
         facts = f"{len(self)} rows, {len(self.channels)} channel{plural}"
         if self.time is not None and len(self):
-            facts += f", {self.time[0].astype('datetime64[s]')}"
-            facts += f" to {self.time[-1].astype('datetime64[s]')}"
+            first, last = (write_moment(self.time[k], "s", separator="T") for k in (0, -1))
+            facts += f", {first} to {last}"
             step = self.sampling.step
             facts += "" if step is None else f", step {duration(step)}"
         return f"Series({facts})"
@@ -135,6 +136,22 @@ class Series:
             )
         return self[:row], self[row:]
 
+    def training_part(self, at: int | float | str | date | np.datetime64 | None) -> "Series":
+        """The first part of `split(at)`; all rows for None."""
+        return self if at is None else self.split(at)[0]
+
+    def row_at(self, moment: Any, where: str) -> int:
+        """The first row at a moment or after it; `where` names it in an error."""
+        if self.time is None:
+            raise InputError(f"{where} needs times, the series has none", "give a number of rows")
+        if not isinstance(moment, str | date | np.datetime64):
+            raise InputError(
+                f"{where} is no moment (it is of type {type(moment).__name__})",
+                "write it as 2024-01-31 or 2024-01-31 12:00",
+            )
+        time = read_moment(moment, self.timezone, where=where)
+        return int(np.searchsorted(self.time, time, side="left"))
+
     def on_grid(self) -> "tuple[Series, NDArray[np.intp]]":
         """Put the rows on a gapless grid; rows that were left out appear as not observed.
 
@@ -205,12 +222,7 @@ class Series:
             if not 0 < at < 1:
                 raise InputError(f"split({at!r}) is no share of rows", "give 0 < share < 1")
             return round(at * len(self))
-        if self.time is None:
-            raise InputError(
-                f"split({at!r}) needs times, the series has none", "give a number of rows"
-            )
-        moment = read_moment(at, self.timezone, f"split({at!r})")
-        return int(np.searchsorted(self.time, moment, side="left"))
+        return self.row_at(at, f"split({at!r})")
 
 
 def _number_in(text: str) -> int | float | str:

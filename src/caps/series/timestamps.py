@@ -114,32 +114,6 @@ def to_nanoseconds(times: NDArray[Any], name: str) -> TimeArray:
     return cast(TimeArray, times.astype("datetime64[ns]"))
 
 
-def read_moment(at: Any, timezone: str | None, where: str) -> np.datetime64:
-    """A single moment in UTC; one without a zone of its own is meant in `timezone`.
-
-    >>> read_moment("2024-01-31 12:00", "Europe/Berlin", "train='2024-01-31 12:00'")
-    np.datetime64('2024-01-31T11:00:00.000000000')
-    """
-    import pandas as pd
-
-    try:
-        if not isinstance(at, str | date | np.datetime64):
-            raise TypeError(f"it is of type {type(at).__name__}")
-        stamp = pd.Timestamp(at)
-        if pd.isna(stamp):
-            raise ValueError("it is empty")
-        if stamp.tz is None:
-            stamp = stamp.tz_localize(timezone or "UTC")
-        moment = stamp.tz_convert("UTC").tz_localize(None).to_datetime64()
-        if _outside(np.array([moment])).any():
-            raise ValueError("it lies outside 1677 to 2262")
-    except (TypeError, ValueError, OverflowError) as error:
-        raise InputError(
-            f"{where} is no moment ({error})", "write it as 2024-01-31 or 2024-01-31 12:00"
-        ) from None
-    return cast(np.datetime64, moment.astype("datetime64[ns]"))
-
-
 def _outside(times: NDArray[Any]) -> NDArray[np.bool_]:
     """Which times nanoseconds cannot hold."""
     if np.datetime_data(times.dtype)[0] in FINER:

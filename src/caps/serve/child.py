@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from caps.errors import CapsError
+from caps.scoring import OPTIONS
 from caps.serve.files import FACTS, MODEL, UNFINISHED
 from caps.serve.refusals import FULL, disk_full
 
@@ -42,33 +43,24 @@ def fit_and_save(job: dict[str, Any], out: Path) -> None:
     import torch
 
     from caps.estimator import CAPS
-    from caps.network import DetectorConfig
     from caps.series import read
 
     torch.set_num_threads(1)
     started = time.monotonic()
-    request, parameters = job["request"], dict(job["estimator"])
-    if "detector" in parameters:
-        parameters["detector"] = DetectorConfig.from_dict(parameters["detector"])
+    request = job["request"]
+    given = {name: request[name] for name in OPTIONS if name in request} | job["estimator"]
+    if request["detector"] is None:
+        given["detector"] = None
+    options = {name: OPTIONS[name].restored(value) for name, value in given.items()}
     _tell(stage="reading", share=0.0)
     series = read(job["data"], **job["options"])
     skip = request["skip"]
     kept = series[skip:].select(*(request["columns"] or series.channels))
-    model = CAPS(
-        train=request["train"],
-        alarms=request["alarms"],
-        aggregate=request["aggregate"],
-        switches=request["switches"],
-        causal=request["causal"],
-        seed=request["seed"],
-        columns=request["columns"],
-        time=job["options"].get("time"),
-        pretrained=job["pretrained"],
-        **parameters,
-    )
+    time_column, weights = job["options"].get("time"), job["pretrained"]
+    model = CAPS(**options, time=time_column, pretrained=weights)
     model.fit(kept, known_anomalies=_shifted(request["known"], skip), progress=_Progress())
     _tell(stage="saving", share=1.0)
-    train = len(kept) if request["train"] is None else len(kept.split(request["train"])[0])
+    train = len(kept.training_part(request["train"]))
     facts = {
         "channels": list(model.fitted_.names),
         "train": [skip, skip + train],

@@ -9,7 +9,7 @@ from caps.report import Channel, Report
 from caps.report.analysed import shown_time
 from caps.report.thinning import thin_line
 from caps.report.timeline import Timeline
-from caps.series import Series
+from caps.series import Series, write_moment
 from caps.serve.schemas import Line, Lines, Rows
 
 FloatArray = NDArray[np.float64]
@@ -41,12 +41,7 @@ class Axis:
 
     def clock(self, time: np.datetime64) -> str:
         """A moment in UTC as this axis shows it, to the second."""
-        zone = self.series.timezone
-        if zone is not None:
-            import pandas as pd
-
-            time = pd.Timestamp(time, tz="UTC").tz_convert(zone).tz_localize(None).to_datetime64()
-        return str(time.astype("datetime64[s]")).replace("T", " ")
+        return write_moment(time, "s", timezone=self.series.timezone)
 
     def rows(self, left: float | None, right: float | None) -> tuple[int, int]:
         """The rows between two positions, the end exclusive; possibly none."""

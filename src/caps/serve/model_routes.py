@@ -7,7 +7,7 @@ from fastapi import APIRouter, Path, Query, Response
 from pydantic import ValidationError
 
 from caps.errors import ArtifactError, InputError
-from caps.scoring import alarm_rate
+from caps.scoring import FitOptions, alarm_rate
 from caps.series import Series, read
 from caps.serve.files import NAME
 from caps.serve.found import Found, events_of
@@ -38,7 +38,6 @@ BudgetName = Annotated[
     str | None,
     Query(min_length=1, max_length=40, description="an alarm budget; the model's own if left out"),
 ]
-DEFAULT_ALARMS = "1/1000"
 LEAST_CALIBRATION = 32  # rows a fit needs at the least
 
 log = logging.getLogger("caps.serve")
@@ -70,7 +69,7 @@ def model_routes(service: Service) -> APIRouter:
             raise taken(f"there is a model {name!r} already", "give replace=true to fit it again")
         if request.alarms is None:
             record = service.models.record(name) if there else None
-            request.alarms = DEFAULT_ALARMS if record is None else service.budget(name)
+            request.alarms = str(FitOptions().alarms) if record is None else service.budget(name)
         await service.look_at(request.series, lambda axis: check_fit(axis.series, request))
         service.fits.ask(name, request.model_dump())
         return describe(service, name)
@@ -223,10 +222,10 @@ def check_fit(series: Series, request: FitRequest) -> None:
             f"{request.skip} of {len(series)} rows are skipped", "leave some rows to learn from"
         )
     kept = series[request.skip :].select(*(request.columns or series.channels))
-    train = kept if request.train is None else kept.split(request.train)[0]
+    train = kept.training_part(request.train)
     if len(train) < LEAST_CALIBRATION:
         raise InputError(f"{len(train)} rows to learn from", "give a longer training part")
-    alarm_rate(request.alarms or DEFAULT_ALARMS, train.sampling.step)
+    alarm_rate(request.alarms or FitOptions().alarms, train.sampling.step)
     for each in request.known:
         for place in each:
             if isinstance(place, int) and not request.skip <= place <= len(series):

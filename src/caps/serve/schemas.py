@@ -2,8 +2,9 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
 
+from caps.scoring import OPTIONS
 from caps.serve.files import NAME
 
 Name = Annotated[str, Field(pattern=NAME, max_length=64, examples=["pump-4"])]
@@ -71,8 +72,17 @@ class Rows(BaseModel):
     last: str | None
 
 
-class FitRequest(Strict):
-    """What to learn from."""
+# Columns of times belong to an upload, weights to the service.
+_offered: dict[str, Any] = {
+    name: (option.given, Field(option.default, description=option.help))
+    for name, option in OPTIONS.items()
+    if option.given is not None and name not in ("time", "pretrained")
+}
+_Options = create_model("_Options", __base__=Strict, **_offered)
+
+
+class FitRequest(_Options):  # type: ignore[misc, valid-type]
+    """What to learn from, and how."""
 
     series: Name
     columns: list[str] | None = Field(None, min_length=1, max_length=1000)
@@ -86,11 +96,6 @@ class FitRequest(Strict):
     known: list[tuple[Place, Place]] = Field(
         default_factory=list, max_length=1000, description="known anomalies: rows or moments"
     )
-    aggregate: Literal["max", "top5"] = "max"
-    switches: bool = Field(
-        False, description="learn channels of two values too, where others vary freely"
-    )
-    causal: bool = False
     seed: int = Field(0, ge=0, lt=2**63)
     replace: bool = Field(False, description="fit a model again that exists already")
 

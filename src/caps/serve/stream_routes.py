@@ -7,6 +7,7 @@ from fastapi import APIRouter
 
 from caps.errors import InputError
 from caps.estimator import CAPS
+from caps.series import write_moment
 from caps.serve.cache import Cache
 from caps.serve.lines import listed
 from caps.serve.schemas import EventChange, Name, StreamRows, StreamUpdate, problems
@@ -106,4 +107,4 @@ def _told(taken: Taken) -> StreamUpdate:
 
 def _text(time: np.datetime64 | None) -> str | None:
     """A time in UTC, to the millisecond."""
-    return None if time is None else str(time.astype("datetime64[ms]"))
+    return None if time is None else write_moment(time, "ms", separator="T")

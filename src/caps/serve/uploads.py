@@ -8,7 +8,7 @@ from typing import Any
 from starlette.requests import ClientDisconnect, Request
 
 from caps.errors import InputError
-from caps.series import Series, read
+from caps.series import Series, read, write_moment
 from caps.series.quality import duration
 from caps.serve.files import DATA, SERIES
 from caps.serve.refusals import Refusal
@@ -69,8 +69,8 @@ def note_upload(folder: Path, file: str, options: dict[str, Any], series: Series
         "uploaded": datetime.now(UTC).isoformat(timespec="milliseconds"),
         "rows": len(series),
         "channels": list(series.channels),
-        "start": None if time is None else str(time[0].astype("datetime64[s]")),
-        "end": None if time is None else str(time[-1].astype("datetime64[s]")),
+        "start": None if time is None else write_moment(time[0], "s", separator="T"),
+        "end": None if time is None else write_moment(time[-1], "s", separator="T"),
         "step": None if step is None else duration(step),
         "notes": series.notes(),
     }

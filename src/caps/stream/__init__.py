@@ -9,7 +9,6 @@ if TYPE_CHECKING:
     from caps.stream.drift import DriftWatch
     from caps.stream.storage import SavedStreams, save_streams
     from caps.stream.stream import Stream, Update
-    from caps.stream.time import moment
     from caps.stream.tracker import EventChange
 
 __all__ = [
@@ -19,7 +18,6 @@ __all__ = [
     "SavedStreams",
     "Stream",
     "Update",
-    "moment",
     "save_streams",
 ]
 
@@ -32,7 +30,6 @@ __getattr__ = on_first_use(
         "SavedStreams": "storage",
         "Stream": "stream",
         "Update": "stream",
-        "moment": "time",
         "save_streams": "storage",
     },
 )

@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 
 from caps.errors import InputError
 from caps.scoring import Fitted
-from caps.series import Series
+from caps.series import Series, Time, read_moment
 from caps.stream.arrivals import Arrival, Arrivals, Counts
 from caps.stream.drift import DriftWatch
-from caps.stream.time import Time, moment
 from caps.stream.tracker import EventChange, EventTracker
 
 FloatArray = NDArray[np.float64]
@@ -109,7 +108,7 @@ class Stream:
         rows = [self._values(value) for value in values]
         if times is not None and len(times) != len(rows):
             raise InputError(f"{len(times)} times for {len(rows)} rows", "give one for each row")
-        moments = [None] * len(rows) if times is None else [moment(time) for time in times]
+        moments = [None] * len(rows) if times is None else [_nanoseconds(time) for time in times]
         if rows and self.timed is None:
             self.timed = times is not None
         if rows and self.timed != (times is not None):
@@ -226,3 +225,7 @@ class Stream:
         self.drift.restore(facts["drift"])
         self.past = arrays["past"][-self.fitted.context :].copy()
         self.rows, self.origin, self.timed = int(facts["rows"]), facts["origin"], facts["timed"]
+
+
+def _nanoseconds(time: Time) -> int:
+    return int(read_moment(time).astype(np.int64))

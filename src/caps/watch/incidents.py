@@ -9,6 +9,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import numpy as np
+
+from caps.series import write_moment
 from caps.stream import EventChange
 
 LONGEST = 256  # rows of quiet that end any incident, unless the user wants more
@@ -100,11 +103,6 @@ def leader(change: EventChange) -> str | None:
     return max(parts, key=lambda name: parts[name]) if parts else None
 
 
-def shown(time: Any) -> str | None:
+def shown(time: np.datetime64 | None) -> str | None:
     """A time as ISO text in UTC, without zeros at the end."""
-    if time is None:
-        return None
-    text = str(time)
-    if "." in text:
-        text = text.rstrip("0").rstrip(".")
-    return text + "Z"
+    return None if time is None else write_moment(time, separator="T") + "Z"

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from caps.errors import InputError
+from caps.series import read_moment
 from caps.series.columns import MISSING_WORDS
 from caps.series.layout import is_time_name
-from caps.stream import moment
 from caps.watch.following import LONGEST
 
 DELIMITERS = ",;\t|"
@@ -188,7 +188,7 @@ class Records:
         if self.time is not None:
             if row.get(self.time) in (None, ""):
                 raise ValueError(f"it has no time ({self.time!r})")
-            time = moment(row[self.time])
+            time = int(read_moment(row[self.time]).astype(np.int64))
         series = ""
         if self.series is not None:
             if row.get(self.series) is None:
