@@ -1,7 +1,6 @@
 """The memory of the own series finds what training never did, and is not fooled by itself."""
 
 import json
-from typing import Any
 
 import numpy as np
 import pytest
@@ -49,18 +48,17 @@ def remembered() -> Memory:
 
 
 def recalled(
-    memory: Memory, values: np.ndarray, overlap: TrainingOverlap = NEW, **options: Any
+    memory: Memory,
+    values: np.ndarray,
+    overlap: TrainingOverlap = NEW,
+    *,
+    causal: bool = False,
+    last: int | None = None,
 ) -> np.ndarray:
     """The evidence of one channel as a score asks for it."""
-    context = ScoringContext.of(
-        values[:, None],
-        values[:, None],
-        last=options.get("last"),
-        causal=options.get("causal", False),
-        overlap=overlap,
-        remembered=len(memory.rows),
-        config=memory.config.scoring,
-    )
+    column, first = values[:, None], 0 if last is None else len(values) - last
+    remembered, config = len(memory.rows), memory.config.scoring
+    context = ScoringContext(column, column, causal, overlap, remembered, config, first)
     return memory.evidence(context).evidence
 
 

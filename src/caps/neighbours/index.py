@@ -23,7 +23,8 @@ CHUNK = 128  # looked up at once: their distances to the index fit the processor
 SLACK = 1e-3  # of the squared size: rounding of single precision is far below
 
 
-class Neighbours(NamedTuple):
+@dataclass(frozen=True, slots=True, eq=False)
+class Neighbours:
     """The nearest subsequence to each query."""
 
     distance: FloatArray  # root mean square; not-a-number where nothing was left to compare with

@@ -28,15 +28,15 @@ class Channel(ABC):
     bank: Singles  # (time,) scaled training rows, for normal counterparts
 
     @abstractmethod
-    def evidence(self, context: ScoringContext, place: int) -> Recall:
+    def evidence(self, context: ScoringContext, column: int) -> Recall:
         """-log p of the rows asked for, and what its memory was held to; not-a-number stays."""
 
     def _never_seen(
-        self, context: ScoringContext, place: int, anomalous: NDArray[np.bool_]
+        self, context: ScoringContext, column: int, anomalous: NDArray[np.bool_]
     ) -> FloatArray:
         """After n rows without such a value, one has a p-value of 1 / (n + 1), whatever it is."""
         p_values = np.where(anomalous, 1.0 / (self.rows + 1), 1.0)
-        known = np.isfinite(context.asked(context.scaled[:, place]))
+        known = np.isfinite(context.asked(context.scaled[:, column]))
         return evidence_of(np.where(known, p_values, np.nan), context.config)
 
 
@@ -44,9 +44,9 @@ class Channel(ABC):
 class SilentChannel(Channel):
     """Hardly observed in training: ignored."""
 
-    def evidence(self, context: ScoringContext, place: int) -> Recall:
+    def evidence(self, context: ScoringContext, column: int) -> Recall:
         """None in any row."""
-        return Recall(self._never_seen(context, place, np.zeros(context.last, dtype=bool)), {})
+        return Recall(self._never_seen(context, column, np.zeros(context.last, dtype=bool)), {})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,14 +56,14 @@ class ConstantChannel(Channel):
     value: float
     memory: Memory | None  # only where no channel is measured: it would dominate those
 
-    def evidence(self, context: ScoringContext, place: int) -> Recall:
+    def evidence(self, context: ScoringContext, column: int) -> Recall:
         """That of a value never seen, and some of what the memory says."""
-        away = np.abs(context.asked(context.values[:, place]) - self.value)
+        away = np.abs(context.asked(context.values[:, column]) - self.value)
         moved = away > context.config.resolution * abs(self.value)
-        evidence = self._never_seen(context, place, moved)
+        evidence = self._never_seen(context, column, moved)
         if self.memory is None:
             return Recall(evidence, {})
-        recall = self.memory.evidence(context, place)
+        recall = self.memory.evidence(context, column)
         weight = context.config.constant_memory
         return Recall(evidence + weight * np.maximum(recall.evidence, 0.0), recall.standardisers)
 
@@ -72,13 +72,13 @@ class ConstantChannel(Channel):
 class BinaryChannel(Channel):
     """Only switched between two values in training: a third one counts."""
 
-    def evidence(self, context: ScoringContext, place: int) -> Recall:
+    def evidence(self, context: ScoringContext, column: int) -> Recall:
         """That of a value never seen."""
         known = two_values(self.bank)
-        scaled = context.asked(context.scaled[:, place])
+        scaled = context.asked(context.scaled[:, column])
         away = np.abs(scaled[:, None] - known).min(axis=1)
         third = away > context.config.same * np.ptp(known)
-        return Recall(self._never_seen(context, place, third), {})
+        return Recall(self._never_seen(context, column, third), {})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,16 +92,16 @@ class LearnedChannel(Channel):
     level: LevelRange | None  # None: levels say nothing
     bound: float | None  # that its evidence never reaches, for a switch that was learned
 
-    def evidence(self, context: ScoringContext, place: int) -> Recall:
+    def evidence(self, context: ScoringContext, column: int) -> Recall:
         """That of its logits, or of its level where that says more."""
         logits, standardisers = channel_logits(
-            self.detector, self.memory, self.standardiser, context, place
+            self.detector, self.memory, self.standardiser, context, column
         )
         evidence = tail_evidence(self.calibration, logits)
         if self.bound is not None:
             evidence = bounded(evidence, self.bound)
         elif self.level is not None:
-            of_level = self.level.evidence(context.scaled[:, place], context.config.level_rows)
+            of_level = self.level.evidence(context.scaled[:, column], context.config.level_rows)
             evidence = np.maximum(evidence, context.asked(of_level))
         return Recall(evidence, standardisers)
 
@@ -111,17 +111,17 @@ def channel_logits(
     memory: Memory | None,
     standardiser: Standardiser | None,
     context: ScoringContext,
-    place: int,
+    column: int,
 ) -> Recall:
     """What the detector, the memory or both say of the rows asked for, as logits."""
-    scaled = context.scaled[:, place]
+    scaled = context.scaled[:, column]
     if not np.isfinite(scaled).any():
         return Recall(np.full(context.last, np.nan), {})
-    recall = None if memory is None else memory.evidence(context, place)
+    recall = None if memory is None else memory.evidence(context, column)
     if detector is None:
         assert recall is not None  # one of them was fitted
         return recall
-    logits = detector_logits(detector, context, place)
+    logits = detector_logits(detector, context, column)
     asked = logits[len(logits) - context.last :]
     if recall is None or standardiser is None:
         return Recall(asked, {})
@@ -133,9 +133,9 @@ def channel_logits(
     )
 
 
-def detector_logits(detector: RowDetector, context: ScoringContext, place: int) -> FloatArray:
+def detector_logits(detector: RowDetector, context: ScoringContext, column: int) -> FloatArray:
     """What the detector says of values cut to what it has seen; causal, of those asked for only."""
-    values = np.clip(context.scaled[:, place], -CLIP, CLIP)
+    values = np.clip(context.scaled[:, column], -CLIP, CLIP)
     last = context.last if context.causal else None
     return detector.row_logits(values, causal=context.causal, last=last)
 

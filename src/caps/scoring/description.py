@@ -6,6 +6,7 @@ Reading checks everything before it is used.
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,7 @@ KINDS = {
     "silent": SilentChannel,
 }
 
-# The detector of the channel at a place, of a configuration that was checked.
+# The detector of the channel in a column, of a configuration that was checked.
 DetectorOf = Callable[[int, DetectorConfig], RowDetector]
 
 
@@ -65,8 +66,8 @@ def build(model: Mapping[str, Any], banks: Sequence[np.ndarray], detector_of: De
     """
     config = ModelConfig.from_dict(model["config"])
     channels = tuple(
-        _channel(facts, bank, config, lambda config, place=place: detector_of(place, config))
-        for place, (facts, bank) in enumerate(zip(model["channels"], banks, strict=True))
+        _channel(facts, bank, config, partial(detector_of, column))
+        for column, (facts, bank) in enumerate(zip(model["channels"], banks, strict=True))
     )
     scaler = Scaler.from_dict(model["scaler"])
     if len(scaler.centre) != len(channels) or not channels:

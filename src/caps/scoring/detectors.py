@@ -57,9 +57,9 @@ class Detectors:
         """Rows to learn from and rows held out."""
         return held_out(len(self.part.train), self.config)
 
-    def train(self, place: int, report: Callable[[str, float], None]) -> Detector:
+    def train(self, column: int, report: Callable[[str, float], None]) -> Detector:
         """Train the detector of one channel that has references."""
-        references, seed = self.references[place], self.seed + self.ranks[place]
+        references, seed = self.references[column], self.seed + self.ranks[column]
         assert references is not None
         pairs = recover_pairs(
             self.pretrained,
@@ -132,12 +132,12 @@ class Detectors:
         shared = config.all_references // max(learned, 1)
         limit = min(self.most_references, max(config.fewest_references, shared))
         found: list[References | None] = []
-        for place, rank in enumerate(self.ranks):
+        for column, rank in enumerate(self.ranks):
             references = None
-            if part.sort(place) == "varied":
+            if part.sort(column) == "varied":
                 seed = np.random.SeedSequence(self.seed, spawn_key=(rank,))
                 references = references_in(
-                    part.scaled[:, place],
+                    part.scaled[:, column],
                     self.blocks[0],
                     window=self.config.window,
                     limit=limit,
@@ -166,9 +166,9 @@ class Detectors:
         """The channel in which a known anomaly shows most."""
         config = self.part.config
         sizes = []
-        for place in range(scaled.shape[1]):
-            values, counterpart = scaled[:, place], config.neighbours.counterpart
-            training = self.part.scaled[-config.scoring.known_rows :, place]
+        for column in range(scaled.shape[1]):
+            values, counterpart = scaled[:, column], config.neighbours.counterpart
+            training = self.part.scaled[-config.scoring.known_rows :, column]
             expected = normal_counterpart(values, start, end, training, counterpart)
             away = deviation(values, start, end, expected, counterpart)[0]
             away = away[np.isfinite(away)]

@@ -114,14 +114,10 @@ class Fitted:
         scaled = self.scaled(series)
         if overlap is None:
             overlap = NEW if self.causal else self.find_overlap(series, scaled)
-        context = ScoringContext.of(
-            scaled,
-            series.values,
-            last=last,
-            causal=self.causal,
-            overlap=overlap,
-            remembered=len(self.channels[0].bank),
-            config=self.config.scoring,
+        remembered, config = len(self.channels[0].bank), self.config.scoring
+        first = 0 if last is None else max(0, len(series) - last)
+        context = ScoringContext(
+            scaled, series.values, self.causal, overlap, remembered, config, first
         )
         return score_channels(self.channels, self.aggregate, context)
 
@@ -159,7 +155,7 @@ def score_channels(
     channels: tuple[Channel, ...], aggregate: Aggregate, context: ScoringContext
 ) -> Scores:
     """The scores of the rows asked for, from the evidence of their channels."""
-    said = [channel.evidence(context, place) for place, channel in enumerate(channels)]
+    said = [channel.evidence(context, column) for column, channel in enumerate(channels)]
     evidence = np.stack([each.evidence for each in said], axis=1)
     score = score_of(combine(evidence, aggregate, context.config), context.config)
     return Scores(score, evidence, context.overlap, tuple(each.standardisers for each in said))

@@ -101,7 +101,7 @@ class _Fit:
     def fitted(self) -> Fitted:
         """The model of all channels."""
         train, settings = self.train, self.settings
-        channels = tuple(self._channel(place) for place in range(len(train.channels)))
+        channels = tuple(self._channel(column) for column in range(len(train.channels)))
         if not any(isinstance(each, LearnedChannel | ConstantChannel) for each in channels):
             raise InputError(
                 f"no channel has {self.config.calibration.fewest_rows} observed rows to learn from",
@@ -120,61 +120,61 @@ class _Fit:
             config=self.config,
         )
 
-    def _channel(self, place: int) -> Channel:
+    def _channel(self, column: int) -> Channel:
         """Fit one channel."""
-        part, name = self.part, self.train.channels[place]
-        known = name, int(np.isfinite(part.scaled[:, place]).sum()), part.bank(place)
-        sort = part.sort(place)
+        part, name = self.part, self.train.channels[column]
+        known = name, int(np.isfinite(part.scaled[:, column]).sum()), part.bank(column)
+        sort = part.sort(column)
         if sort == "constant":
             # Beside measured channels, a value never seen is enough: it would dominate them.
-            memory = None if part.measured else self._memory(place)
-            return ConstantChannel(*known, float(part.scaler.centre[place]), memory)
+            memory = None if part.measured else self._memory(column)
+            return ConstantChannel(*known, float(part.scaler.centre[column]), memory)
         if sort == "binary":
             return BinaryChannel(*known)
         detector = None
-        if sort == "varied" and self.detectors and self.detectors.references[place] is not None:
-            detector = self.detectors.train(place, self._reporter(place))
+        if sort == "varied" and self.detectors and self.detectors.references[column] is not None:
+            detector = self.detectors.train(column, self._reporter(column))
         elif sort == "silent" or self.detectors:
             return SilentChannel(*known)
-        return self._learned(place, detector) or SilentChannel(*known)
+        return self._learned(column, detector) or SilentChannel(*known)
 
-    def _learned(self, place: int, detector: "RowDetector | None") -> LearnedChannel | None:
+    def _learned(self, column: int, detector: "RowDetector | None") -> LearnedChannel | None:
         """A channel of this detector and a memory; None where there is neither."""
-        part, name = self.part, self.train.channels[place]
-        rows = int(np.isfinite(part.scaled[:, place]).sum())
+        part, name = self.part, self.train.channels[column]
+        rows = int(np.isfinite(part.scaled[:, column]).sum())
         bound = None
         if name in part.two_valued and part.constant and not self.settings.switches:
             # When it is switched must not dominate that a channel moves which never did.
             bound = self.config.scoring.bound * float(np.log1p(rows))
-        memory, standardiser, level = self._memory(place), None, None
+        memory, standardiser, level = self._memory(column), None, None
         if detector is None and memory is None:
             return None
         if memory is not None and detector is not None:
-            standardiser = self._standardiser(detector, place)
+            standardiser = self._standardiser(detector, column)
         elif detector is not None and self.settings.level:  # a memory sees levels by itself
-            level = self._level(place)
-        logits = self._held_logits(detector, memory, standardiser, place)
+            level = self._level(column)
+        logits = self._held_logits(detector, memory, standardiser, column)
         calibration = calibrate_logits(logits, self.settings.rules, self.config.calibration)
         return LearnedChannel(
-            name, rows, part.bank(place), calibration, detector, memory, standardiser, level, bound
+            name, rows, part.bank(column), calibration, detector, memory, standardiser, level, bound
         )
 
-    def _memory(self, place: int) -> Memory | None:
+    def _memory(self, column: int) -> Memory | None:
         if not self.settings.memory:
             return None
-        return Memory.fit(self.part.remembered[:, place], self.config)
+        return Memory.fit(self.part.remembered[:, column], self.config)
 
-    def _level(self, place: int) -> LevelRange:
+    def _level(self, column: int) -> LevelRange:
         assert self.detectors is not None
-        values = self.part.scaled[:, place]
+        values = self.part.scaled[:, column]
         kept, held = ([values[block] for block in blocks] for blocks in self.detectors.blocks)
         return LevelRange.fit(kept, held, self.config.scoring)
 
-    def _standardiser(self, detector: "RowDetector", place: int) -> Standardiser:
+    def _standardiser(self, detector: "RowDetector", column: int) -> Standardiser:
         """What the detector says of rows it has not learned from."""
         assert self.detectors is not None
         contexts = self._contexts(self.part.remembered, self.detectors.held_blocks())
-        logits = [detector_logits(detector, context, place)[rows] for rows, context in contexts]
+        logits = [detector_logits(detector, context, column)[rows] for rows, context in contexts]
         return Standardiser.of(np.concatenate(logits), self.config.scoring.least_std)
 
     def _held_logits(
@@ -182,13 +182,13 @@ class _Fit:
         detector: "RowDetector | None",
         memory: Memory | None,
         standardiser: Standardiser | None,
-        place: int,
+        column: int,
     ) -> list[FloatArray]:
         """Logits of the rows to calibrate on."""
 
         def of(contexts: list[tuple[slice, ScoringContext]]) -> list[FloatArray]:
             return [
-                channel_logits(detector, memory, standardiser, context, place).evidence[rows]
+                channel_logits(detector, memory, standardiser, context, column).evidence[rows]
                 for rows, context in contexts
             ]
 
@@ -234,28 +234,26 @@ class _Fit:
 
     def _contexts(self, scaled: FloatArray, blocks: Blocks) -> list[tuple[slice, ScoringContext]]:
         """How to score the blocks, and which rows of what is scored they are."""
-        return [
-            (
-                slice(block.start - around.start, block.stop - around.start),
-                ScoringContext.of(
-                    scaled[around],
-                    self.train.values[around],
-                    last=None,
-                    causal=self.settings.causal,
-                    overlap=training_rows(around.start, around.stop - around.start),
-                    remembered=min(len(self.train), self.config.neighbours.rows),
-                    config=self.config.scoring,
-                ),
+        contexts, remembered = [], min(len(self.train), self.config.neighbours.rows)
+        for block, around in blocks:
+            context = ScoringContext(
+                scaled[around],
+                self.train.values[around],
+                self.settings.causal,
+                training_rows(around.start, around.stop - around.start),
+                remembered,
+                self.config.scoring,
             )
-            for block, around in blocks
-        ]
+            rows = slice(block.start - around.start, block.stop - around.start)
+            contexts.append((rows, context))
+        return contexts
 
     def _facts(self, channels: tuple[Channel, ...]) -> dict[str, Any]:
         """What is worth knowing about the fit, as JSON values."""
         detectors = self.detectors
         sorts: list[Sort] = [
-            "silent" if isinstance(each, SilentChannel) else self.part.sort(place)
-            for place, each in enumerate(channels)
+            "silent" if isinstance(each, SilentChannel) else self.part.sort(column)
+            for column, each in enumerate(channels)
         ]
         notes = [
             *(detectors.held_note if detectors else ()),
@@ -269,12 +267,12 @@ class _Fit:
             "notes": notes,
         }
 
-    def _reporter(self, place: int) -> Callable[[str, float], None]:
-        count, name = len(self.train.channels), self.train.channels[place]
+    def _reporter(self, column: int) -> Callable[[str, float], None]:
+        count, name = len(self.train.channels), self.train.channels[column]
         where = f" for {name}" if count > 1 else ""
 
         def report(text: str, share: float) -> None:
-            self.progress(text + where, (place + share) / count)
+            self.progress(text + where, (column + share) / count)
 
         return report
 

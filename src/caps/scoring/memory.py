@@ -70,7 +70,7 @@ class Memory:
     """The scaled training rows of one channel, and what comparing with them usually gives."""
 
     rows: Singles  # (time,), not-a-number where unobserved
-    first: int = 0  # place of the first of them in the training part
+    first: int = 0  # row of the first of them in the training part
     standardisers: Standardisers = field(default_factory=dict)
     causal_standardisers: Standardisers = field(default_factory=dict)
     config: ModelConfig = field(default_factory=ModelConfig)
@@ -86,7 +86,7 @@ class Memory:
         both, causal, least = {}, {}, config.scoring.least_std
         rows = blank.rows.astype(np.float64)[:, None]
         overlap = training_rows(first, len(rows))
-        context = ScoringContext(rows, rows, len(rows), overlap=overlap)
+        context = ScoringContext(rows, rows, False, overlap, len(rows), config.scoring)
         for part, starts, measured in blank._measured(context, 0):
             causal[part] = Standardiser.of(measured, least)
             of_rows = blank._of_rows(measured, starts, part.length, len(rows))
@@ -106,15 +106,17 @@ class Memory:
         """How many rows before a row its causal evidence depends on."""
         return max(self._causal_indices) - 1
 
-    def evidence(self, context: ScoringContext, place: int = 0) -> Recall:
-        """How unlike training the rows asked for of the channel at `place` are."""
-        return self._from_the_past(context, place) if context.causal else self._all(context, place)
+    def evidence(self, context: ScoringContext, column: int = 0) -> Recall:
+        """How unlike training the rows asked for of the channel in this `column` are."""
+        return (
+            self._from_the_past(context, column) if context.causal else self._all(context, column)
+        )
 
-    def _all(self, context: ScoringContext, place: int) -> Recall:
-        values = context.scaled[:, place]
+    def _all(self, context: ScoringContext, column: int) -> Recall:
+        values = context.scaled[:, column]
         parts: dict[Part, FloatArray] = {}
         standardisers = dict(self.standardisers)
-        for part, starts, measured in self._measured(context, place):
+        for part, starts, measured in self._measured(context, column):
             of_rows = self._of_rows(measured, starts, part.length, len(values))
             if context.adapts:
                 standardisers[part] = standardisers[part].adapted(of_rows, self.config.scoring)
@@ -127,9 +129,9 @@ class Memory:
         longest = self.config.neighbours.causal_length
         return {length: index for length, index in self.indices.items() if length <= longest}
 
-    def _from_the_past(self, context: ScoringContext, place: int) -> Recall:
+    def _from_the_past(self, context: ScoringContext, column: int) -> Recall:
         """Of the subsequences that end at each of the rows asked for."""
-        config, values = self.config.neighbours, context.scaled[:, place]
+        config, values = self.config.neighbours, context.scaled[:, column]
         parts: dict[Part, FloatArray] = {}
         for length, index in self._causal_indices.items():
             measured = {
@@ -155,11 +157,11 @@ class Memory:
         return Recall(np.where(seen, combined, np.nan), self.causal_standardisers)
 
     def _measured(
-        self, context: ScoringContext, place: int
+        self, context: ScoringContext, column: int
     ) -> Iterator[tuple[Part, Rows, FloatArray]]:
         """What every part says of the subsequences that begin at the given rows."""
         config = self.config.neighbours
-        values, bridged = context.scaled[:, place], context.bridged[:, place]
+        values, bridged = context.scaled[:, column], context.bridged[:, column]
         hops = config.hops if len(values) <= config.many_rows else config.hops_when_many
 
         def query(job: tuple[int, Rows]) -> list[tuple[Part, FloatArray]]:

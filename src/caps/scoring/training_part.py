@@ -57,9 +57,9 @@ class TrainingPart:
         """The clean values as a memory sees them."""
         return self.memory_scaler.transform(self.clean)
 
-    def bank(self, place: int) -> NDArray[np.float32]:
+    def bank(self, column: int) -> NDArray[np.float32]:
         """The last rows of one channel, to be kept with the model."""
-        return self.remembered[-self.config.neighbours.rows :, place].astype(np.float32)
+        return self.remembered[-self.config.neighbours.rows :, column].astype(np.float32)
 
     @cached_property
     def constant(self) -> set[str]:
@@ -78,10 +78,10 @@ class TrainingPart:
         """Channels that had two values and no third."""
         return {
             name
-            for place, name in enumerate(self.train.channels)
-            if self.observed[place]
+            for column, name in enumerate(self.train.channels)
+            if self.observed[column]
             and name not in self.constant
-            and len(two_values(self.bank(place)))
+            and len(two_values(self.bank(column)))
         }
 
     @cached_property
@@ -99,10 +99,10 @@ class TrainingPart:
         """
         return set() if self.switches or not self.measured else self.two_valued
 
-    def sort(self, place: int) -> Sort:
+    def sort(self, column: int) -> Sort:
         """What there is to learn from a channel."""
-        name = self.train.channels[place]
-        if not self.observed[place]:
+        name = self.train.channels[column]
+        if not self.observed[column]:
             return "silent"
         if name in self.constant:
             return "constant"
