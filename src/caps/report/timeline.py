@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caps.report.content import FloatArray, Report
-from caps.series import Unit, write_moment
+from caps.series import write_moment
+from caps.series.moments import Unit
 from caps.series.sampling import Sampling, sampling_of
 
 Rows = NDArray[np.intp]

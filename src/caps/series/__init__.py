@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from caps.series.gaps import bridge
-from caps.series.moments import Time, Unit, local_times, read_moment, write_moment
+from caps.series.moments import local_times, read_moment, write_moment
 from caps.series.reassembly import Reassembly, reassemble, window_weights
 from caps.series.sampling import Sampling
 from caps.series.scaling import Scaler
@@ -30,8 +30,6 @@ __all__ = [
     "Scaler",
     "Series",
     "SlidingWindows",
-    "Time",
-    "Unit",
     "bridge",
     "chunked_windows",
     "local_times",

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from caps.errors import InputError
 from caps.scoring import Fitted
-from caps.series import Series, Time, read_moment
+from caps.series import Series, read_moment
+from caps.series.moments import Time
 from caps.stream.arrivals import Arrival, Arrivals, Counts
 from caps.stream.drift import DriftWatch
 from caps.stream.tracker import EventChange, EventTracker
