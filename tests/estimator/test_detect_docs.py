@@ -6,7 +6,7 @@ from pathlib import Path
 
 from caps import CAPS
 from caps.cli.detect import detect
-from caps.events.analysis import CERTAIN, LEAST_KIND_ACCURACY, MOST_VIEWS, Analysis
+from caps.events import Analysis, EventConfig
 from caps.neighbours.counterpart import MARGIN
 from caps.scoring.memory import ROWS
 
@@ -24,10 +24,11 @@ def test_every_method_shown_exists() -> None:
 
 def test_the_numbers_are_those_of_the_code() -> None:
     assert f"The {MARGIN} rows on either side" in PAGE
-    assert f"reaches {CERTAIN}" in PAGE
-    assert f"fewer than {LEAST_KIND_ACCURACY:.0%}".replace("%", " %") in PAGE
+    config = EventConfig()
+    assert f"reaches {config.certain}" in PAGE
+    assert f"fewer than {config.least_kind_accuracy:.0%}".replace("%", " %") in PAGE
     assert f"last {ROWS:,} scaled training rows" in PAGE
-    assert MOST_VIEWS == 3
+    assert config.most_channels == 3
     assert "the three that contribute most" in PAGE
 
 

@@ -24,7 +24,7 @@ def memory_of(values: np.ndarray) -> Memory:
 
 def match_at(memory: Memory, values: np.ndarray, peak: int, **options: Any) -> Match | None:
     usual = memory.usual_causal if options.get("causal") else memory.usual
-    return nearest_match(memory, values, Event(peak, peak + 1, peak, 0.9), usual, **options)
+    return nearest_match(memory, values, Event(1, peak, peak + 1, peak, 0.9), usual, **options)
 
 
 def flat(rows: int = 2000) -> np.ndarray:
@@ -91,7 +91,7 @@ def test_an_explanation_says_where_the_past_is_nearest() -> None:
     assert nearest.start_time == analysis.series.time[nearest.start]
     assert nearest.end_time == analysis.series.time[nearest.end - 1]
     assert len(nearest.rows) == len(nearest.values) == nearest.end - nearest.start
-    assert told.event.peak in nearest.rows
+    assert told.peak in nearest.rows
     assert 2 < np.nanmin(nearest.values) < np.nanmax(nearest.values) < 8  # units of the data
     local = frame.index[nearest.start].strftime("%Y-%m-%d %H:%M")
     assert f"from {local} Europe/Berlin on" in told.reason
@@ -101,7 +101,7 @@ def test_an_explanation_says_where_the_past_is_nearest() -> None:
 def test_an_event_inside_training_matches_neither_itself_nor_the_rest_of_itself() -> None:
     """Two rows of one long event are alike: neither is a past of the other."""
     training = daily(TRAIN)
-    event = Event(300, 600, 320, 0.9)
+    event = Event(1, 300, 600, 320, 0.9)
     training[event.start : event.end] = 9 + 0.1 * daily(300)
     memory = memory_of(training)
     match = nearest_match(memory, training, event, memory.usual, training_rows(0, TRAIN))
@@ -112,7 +112,7 @@ def test_an_event_inside_training_matches_neither_itself_nor_the_rest_of_itself(
 def test_times_as_far_is_told_by_the_yardstick_of_the_score() -> None:
     """Where all of the scored rows became farther, that is what is usual to the score."""
     memory, values = memory_of(daily(TRAIN)), flat()
-    event = Event(EVENT.start, EVENT.stop, 1420, 0.9)
+    event = Event(1, EVENT.start, EVENT.stop, 1420, 0.9)
     strict = nearest_match(memory, values, event, memory.usual)
     moved = {
         part: replace(usual, mean=usual.mean + np.log(2)) for part, usual in memory.usual.items()

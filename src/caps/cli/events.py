@@ -55,6 +55,6 @@ def events(
     if out is not None:
         write_table(event_table(analysis, explained), out)
     if json_output:
-        print(json.dumps([event_facts(each, analysis.series) for each in explained], indent=2))
+        print(json.dumps([event_facts(each) for each in explained], indent=2))
     else:
         print_events(explained, analysis.series)

@@ -3,7 +3,7 @@
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -16,7 +16,7 @@ from caps.replacing import check_file
 
 if TYPE_CHECKING:
     from caps.estimator import CAPS
-    from caps.events import Analysis, Explanation
+    from caps.events import Analysis, Event, Explanation
     from caps.report import Report
     from caps.scoring import FitProgress
     from caps.series import Series
@@ -117,35 +117,19 @@ class Run:
             "alarms": model.alarms,
             "threshold": model.threshold_,
             "expected_alarms": model.expected_alarms_,
-            "events": [event_facts(each, analysis.series) for each in self.explained],
+            "events": [event_facts(each) for each in self.explained],
             "notes": self.notes,
             "seconds": round(self.seconds, 3),
         }
 
 
-def event_facts(explained: "Explanation", series: "Series") -> dict[str, Any]:
-    """An event as JSON values; times in UTC."""
-    event = explained.event
-    times = {}
-    if series.time is not None:
-        places = {"start": event.start, "end": event.end - 1, "peak": event.peak}
-        times = {
-            name: str(series.time[row].astype("datetime64[s]")) for name, row in places.items()
-        }
-    return {
-        "event": explained.number,
-        "start_row": event.start,
-        "end_row": event.end,
-        "peak_row": event.peak,
-        **times,
-        "score": event.score,
-        "p_value": event.p_value,
-        "kind": explained.kind,
-        "direction": event.direction,
-        "size": event.size,
-        "contributions": explained.contributions,
-        "reason": explained.reason,
-    }
+def event_facts(event: "Event") -> dict[str, Any]:
+    """An event as JSON values; times in UTC, left out where there are none."""
+    facts = event.to_dict(lambda time: str(time.astype("datetime64[s]")))
+    left_out = {"channel", "kind_scores"}
+    if event.start_time is None:
+        left_out |= {"start", "end", "peak"}
+    return {name: value for name, value in facts.items() if name not in left_out}
 
 
 def write_table(frame: Any, path: Path) -> None:
@@ -211,7 +195,7 @@ def print_summary(run: Run, files: list[Path]) -> None:
         console.print(f"written {path}", soft_wrap=True, markup=False)
 
 
-def print_events(explained: "list[Explanation]", series: "Series") -> None:
+def print_events(events: "Sequence[Event]", series: "Series") -> None:
     """The events as a table, the strongest if there are many."""
     from rich.console import Console
     from rich.table import Table
@@ -220,22 +204,21 @@ def print_events(explained: "list[Explanation]", series: "Series") -> None:
     from caps.scoring import carrying
 
     console = Console(highlight=False)
-    if not explained:
+    if not events:
         console.print("no events")
         return
-    count = len(explained)
-    shown = sorted(explained, key=lambda each: each.event.p_value or 0.0)[:MOST_LISTED]
+    count = len(events)
+    shown = sorted(events, key=lambda event: event.p_value or 0.0)[:MOST_LISTED]
     table = Table("event", "start", "end", "score", "if normal", "kind", "channels", "size")
-    for each in sorted(shown, key=lambda each: each.number):
-        event = each.event
+    for event in sorted(shown, key=lambda event: event.number):
         table.add_row(
-            str(each.number),
+            str(event.number),
             _when(series, event.start),
             _when(series, event.end - 1),
             f"{event.score:.3f}",
             rarity(event.p_value),
-            each.kind or "",
-            ", ".join(carrying(each.contributions)),
+            event.kind or "",
+            ", ".join(carrying(event.contributions)),
             "" if event.size is None else f"{event.size:.1f} {event.direction}",
         )
     console.print(f"{count} event{'s' if count > 1 else ''}", style="bold")

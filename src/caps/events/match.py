@@ -22,8 +22,6 @@ from caps.scoring import FLOOR, MEASURES, NEAR, NEW, Memory, Part, Usual
 
 FloatArray = NDArray[np.float64]
 
-FAR = 1.5  # times the usual distance: less is not unlike
-
 
 class Match(NamedTuple):
     """A stretch around the peak of an event, and the one of training most like it, both scaled."""
@@ -54,18 +52,19 @@ class Nearest:
     rows: NDArray[np.intp]
     values: FloatArray  # not-a-number where training was not observed
 
-    def sentence(self, timezone: str | None = None) -> str:
-        """How like the past this is, and where the nearest of it is."""
+    def sentence(self, far: float, timezone: str | None = None) -> str:
+        """How like the past this is, and where the nearest of it is.
+
+        From `far` times the usual distance on, it is like none of it.
+        """
         where = f"row {self.start:,} of training"
         if self.start_time is not None:
             where = _clock(self.start_time, timezone)
-        stretch = f"of {self.end - self.start:,} rows, from {where} on,"
-        if self.times < FAR:
-            return (
-                f"Training knows the like: the nearest stretch {stretch} is about as far as usual."
-            )
+        which = f"of {self.end - self.start:,} rows, from {where} on,"
+        if self.times < far:
+            return f"Training knows the like: the nearest stretch {which} is about as far as usual."
         return (
-            f"No stretch of training looks like this: the nearest one {stretch} is "
+            f"No stretch of training looks like this: the nearest one {which} is "
             f"{self.times:.1f} times as far from it as usual."
         )
 

@@ -106,7 +106,7 @@ def _nearest(explained: "Explanation") -> NDArray[np.float64] | None:
 
 
 def _card(explained: "Explanation") -> EventCard:
-    event, views = explained.event, explained.channels
+    views = explained.channels
     panel = Panel(
         start=int(views[0].rows[0]),
         channels=tuple(view.name for view in views),
@@ -114,18 +114,4 @@ def _card(explained: "Explanation") -> EventCard:
         counterpart=np.column_stack([view.counterpart for view in views]),
         nearest=_nearest(explained),
     )
-    return EventCard(
-        id=explained.number,
-        start=event.start,
-        end=event.end,
-        peak=event.peak,
-        score=event.score,
-        p_value=event.p_value,
-        kind=explained.kind,
-        kind_scores=explained.kind_scores,
-        direction=event.direction,
-        size=event.size,
-        contributions=explained.contributions,
-        reason=explained.reason,
-        panel=panel,
-    )
+    return EventCard.of(explained, panel=panel)

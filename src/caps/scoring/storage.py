@@ -18,7 +18,7 @@ from caps.scoring.description import build, describe, digest
 from caps.scoring.fitted import Channel, Fitted
 
 KIND = "caps.model"
-VERSION = 6  # its calibration belongs to one way of scoring: no older one is read
+VERSION = 7  # its calibration belongs to one way of scoring: no older one is read
 WEIGHTS, BANK = "detector.", "bank"
 
 Arrays = Mapping[str, np.ndarray]
