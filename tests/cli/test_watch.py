@@ -386,7 +386,9 @@ def test_standard_input_tells_an_event_while_it_is_still_open(folder: Path) -> N
 
 
 def change(what: str, start: int, end: int, channel: str = "load") -> EventChange:
-    return EventChange(1, start, end, start, 0.9, contributions={channel: 0.9, "other": 0.1}, what=what)
+    return EventChange(
+        1, start, end, start, 0.9, contributions={channel: 0.9, "other": 0.1}, what=what
+    )
 
 
 def test_events_within_the_chosen_recovery_are_one_incident() -> None:

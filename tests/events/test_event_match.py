@@ -9,8 +9,9 @@ import pytest
 
 from caps.events.events import Event
 from caps.events.match import Match, nearest_match
+from caps.neighbours.index import FORMS
 from caps.neighbours.overlap import training_rows
-from caps.scoring.memory import Memory
+from caps.scoring.memory import Memory, Part, Usual
 from handmade_analysis import TRAIN, analysed, daily
 
 EVENT = slice(1400, 1440)
@@ -33,18 +34,31 @@ def flat(rows: int = 2000) -> np.ndarray:
     return values
 
 
-def test_the_nearest_stretch_is_found_where_it_lies_in_training() -> None:
-    rng = np.random.default_rng(0)
-    training = rng.standard_normal(1200).cumsum() / 5
-    values = np.concatenate([np.zeros(100), training[500:516] + 0.001, np.zeros(100)])
-    match = match_at(memory_of(training), values, peak=108)
+def only(memory: Memory, form: str, length: int) -> dict[Part, Usual]:
+    """What is usual, but for one form and length all distances are: it alone is loud."""
+    return {
+        part: usual
+        if (part.form, part.length) == (form, length)
+        else replace(usual, mean=usual.mean + 1000)
+        for part, usual in memory.usual.items()
+    }
+
+
+@pytest.mark.parametrize("length", [16, 64, 256])
+def test_the_nearest_subsequence_is_found_where_it_lies_in_training(length: int) -> None:
+    training = np.random.default_rng(0).standard_normal(1200).cumsum() / 5
+    memory = memory_of(training)
+    starts = memory.banks[length].starts
+    start = int(starts[len(starts) // 2])
+    values = np.zeros(600)
+    values[100 : 100 + length] = training[start : start + length]
+    peak = 100 + length // 2
+    event = Event(1, peak, peak + 1, peak, 0.9)
+    match = nearest_match(memory, values, event, only(memory, FORMS[0], length))
     assert match is not None
-    compared = {16: 500, 64: None, 256: None}[len(match.values)]
-    assert compared is None or match.start == compared
-    exact = match_at(memory_of(training), training[300:900], peak=300)
-    assert exact is not None
-    assert exact.start == 300 + exact.place
-    assert exact.distance < 1e-3
+    assert (match.start, match.place, len(match.values)) == (start, 100, length)
+    assert match.distance < 1e-3
+    assert match.values == pytest.approx(training[start : start + length], abs=1e-5)
 
 
 def test_no_stretch_of_training_is_its_own_match() -> None:
@@ -55,14 +69,26 @@ def test_no_stretch_of_training_is_its_own_match() -> None:
     assert abs(match.start - match.place) >= len(match.values)
 
 
-@pytest.mark.parametrize("change", [lambda x: x, lambda x: x + 3, lambda x: 2 * x - 7])
-def test_the_past_is_laid_over_the_event_as_its_form_allows(change: object) -> None:
-    training = daily(TRAIN)
-    values = change(daily(400, seed=1))  # type: ignore[operator]
-    match = match_at(memory_of(training), values, peak=200)
+@pytest.mark.parametrize("form", FORMS)
+def test_the_past_is_laid_over_the_event_as_its_form_allows(form: str) -> None:
+    """As it was, moved to the level here, or moved and stretched to the size here."""
+    training, length = daily(TRAIN) - 5, 64
+    memory = memory_of(training)
+    values = 2 * (daily(400, seed=1) - 5) - 7
+    match = nearest_match(memory, values, Event(1, 200, 201, 200, 0.9), only(memory, form, length))
     assert match is not None
-    here = values[match.place : match.place + len(match.values)]
-    assert abs(match.values.mean() - here.mean()) < 3.2
+    here = values[match.place : match.place + length]
+    past = training[match.start : match.start + length]
+    level, size = {
+        FORMS[0]: (past.mean(), past.std()),
+        FORMS[1]: (here.mean(), past.std()),
+        FORMS[2]: (here.mean(), here.std()),
+    }[form]
+    assert match.values.mean() == pytest.approx(level, abs=1e-4)
+    assert match.values.std() == pytest.approx(size, rel=1e-4)
+    assert np.corrcoef(match.values, past)[0, 1] > 0.9999
+    assert abs(here.mean() - past.mean()) > 5  # or levels would tell nothing
+    assert here.std() > 1.8 * past.std()
 
 
 def test_where_too_little_was_observed_there_is_no_match() -> None:

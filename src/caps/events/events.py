@@ -107,7 +107,7 @@ def find_events(
 
 def times_of(
     time: NDArray[np.datetime64] | None, start: int, end: int, peak: int
-) -> dict[str, np.datetime64]:
+) -> dict[str, Any]:
     """The times of an event in these rows, where there are times."""
     if time is None:
         return {}

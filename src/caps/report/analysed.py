@@ -41,7 +41,7 @@ def analysed_report(
         ),
         scores=analysis.score,
         threshold=analysis.threshold,
-        events=tuple(_card(each) for each in explained),
+        events=tuple(event_card(each) for each in explained),
         time=time,
         clock=clock,
         training_end=training_end,
@@ -105,7 +105,8 @@ def _nearest(explained: "Explanation") -> NDArray[np.float64] | None:
     return drawn
 
 
-def _card(explained: "Explanation") -> EventCard:
+def event_card(explained: "Explanation") -> EventCard:
+    """An explained event with the panel that the report shows of it."""
     views = explained.channels
     panel = Panel(
         start=int(views[0].rows[0]),
