@@ -1,4 +1,4 @@
-"""An event names the stretch of training that comes nearest to it."""
+"""An event names the subsequence of training that comes nearest to it."""
 
 from dataclasses import replace
 from typing import Any
@@ -56,17 +56,17 @@ def test_the_nearest_subsequence_is_found_where_it_lies_in_training(length: int)
     event = Event(1, peak, peak + 1, peak, 0.9)
     match = nearest_match(memory, values, event, only(memory, FORMS[0], length))
     assert match is not None
-    assert (match.start, match.place, len(match.values)) == (start, 100, length)
+    assert (match.start, match.row, len(match.values)) == (start, 100, length)
     assert match.distance < 1e-3
     assert match.values == pytest.approx(training[start : start + length], abs=1e-5)
 
 
-def test_no_stretch_of_training_is_its_own_match() -> None:
+def test_no_subsequence_of_training_is_its_own_match() -> None:
     training = daily(TRAIN)
     own = training_rows(0, TRAIN)
     match = match_at(memory_of(training), training, peak=600, overlap=own)
     assert match is not None
-    assert abs(match.start - match.place) >= len(match.values)
+    assert abs(match.start - match.row) >= len(match.values)
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -77,7 +77,7 @@ def test_the_past_is_laid_over_the_event_as_its_form_allows(form: str) -> None:
     values = 2 * (daily(400, seed=1) - 5) - 7
     match = nearest_match(memory, values, Event(1, 200, 201, 200, 0.9), only(memory, form, length))
     assert match is not None
-    here = values[match.place : match.place + length]
+    here = values[match.row : match.row + length]
     past = training[match.start : match.start + length]
     level, size = {
         FORMS[0]: (past.mean(), past.std()),
@@ -98,7 +98,7 @@ def test_where_too_little_was_observed_there_is_no_match() -> None:
     assert match_at(memory_of(daily(TRAIN)), values[:10], peak=5) is None
 
 
-def test_causal_events_are_compared_over_short_stretches_only() -> None:
+def test_causal_events_are_compared_over_short_subsequences_only() -> None:
     match = match_at(memory_of(daily(TRAIN)), flat(), peak=1420, causal=True)
     assert match is not None
     assert len(match.values) <= 64
@@ -176,7 +176,7 @@ def test_a_model_without_memory_says_nothing_of_the_past() -> None:
     assert "training" not in told.reason
 
 
-def test_the_plot_draws_the_nearest_stretch_beside_its_event() -> None:
+def test_the_plot_draws_the_nearest_subsequence_beside_its_event() -> None:
     pytest.importorskip("matplotlib")
     from caps.plots.drawing import PAST, draw
 

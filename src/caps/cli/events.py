@@ -42,6 +42,7 @@ def events(
     if out is not None:
         check_table(out, file)
     quiet_threads()
+    # Here: torch takes seconds, which `caps --help` does not need.
     from caps.estimator import CAPS
     from caps.events import event_table
 

@@ -242,7 +242,7 @@ class Analysis:
         end = match.start + len(match.values)
         laid = np.full((len(match.values), len(self.fitted.channels)), np.nan)
         laid[:, place] = match.values
-        beside = [match.place, match.place + len(match.values)]
+        beside = [match.row, match.row + len(match.values)]
         rows = np.arange(*np.searchsorted(self.rows, beside))
         return Nearest(
             channel=self.fitted.names[place],
@@ -253,7 +253,7 @@ class Analysis:
             distance=match.distance,
             times=match.times,
             rows=rows,
-            values=self.fitted.scaler.inverse(laid)[self.rows[rows] - match.place, place],
+            values=self.fitted.scaler.inverse(laid)[self.rows[rows] - match.row, place],
         )
 
     def _kinds(self, channel: int, event: Event, expected: FloatArray) -> dict[str, float]:

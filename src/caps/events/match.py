@@ -1,4 +1,4 @@
-"""The stretch of the training part that comes nearest to an event."""
+"""The subsequence of the training part that comes nearest to an event."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -24,19 +24,19 @@ FloatArray = NDArray[np.float64]
 
 
 class Match(NamedTuple):
-    """A stretch around the peak of an event, and the one of training most like it, both scaled."""
+    """A subsequence around the peak of an event, and its nearest neighbour in training; scaled."""
 
-    start: int  # row of the training part where the one of training begins
-    place: int  # row of the series where the stretch that it is compared with begins
-    distance: float  # root mean square, in spreads of training
+    start: int  # row of the training part where the neighbour begins
+    row: int  # of the series, where the subsequence that it is compared with begins
+    distance: float  # root mean square, in std of training
     times: float  # what the loudest measure of the memory says, over what is usual for it
-    loudness: float  # in spreads of what the memory says of normal rows
+    loudness: float  # in std of what the memory says of normal rows
     values: FloatArray  # (length,) of training as they would lie here
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Nearest:
-    """The stretch of training most like the one around the peak of an event.
+    """The subsequence of training most like the one around the peak of an event.
 
     `values` are in the units of the data and beside `rows` of the input; their level is moved and
     their size changed as far as the comparison left them out.
@@ -47,7 +47,7 @@ class Nearest:
     end: int  # exclusive
     start_time: np.datetime64 | None  # where training has regular times
     end_time: np.datetime64 | None  # of the last row
-    distance: float  # root mean square, in spreads of training
+    distance: float  # root mean square, in std of training
     times: float  # what the loudest measure of the memory says, over what is usual for it
     rows: NDArray[np.intp]
     values: FloatArray  # not-a-number where training was not observed
@@ -81,7 +81,7 @@ def nearest_match(
     """What the loudest part of the memory compares the scaled values around the peak with.
 
     `usual` is what the scores were held to. An event that lies in the training part is no match of
-    its own, nor are the rows around it. None where no stretch around the peak can be compared.
+    its own, nor are the rows around it. None where nothing around the peak can be compared.
     """
     matches = _matches(memory, values, event, usual, overlap, causal)
     return max(matches, key=lambda match: match.loudness, default=None)
@@ -155,7 +155,7 @@ def _clock(moment: np.datetime64, timezone: str | None) -> str:
     """A moment as a person writes it, in the zone of the data."""
     text = str(moment.astype("datetime64[m]"))
     if timezone is not None:
-        import pandas as pd
+        import pandas as pd  # here, as an exported model does without
 
         text = str(pd.Timestamp(moment, tz="UTC").tz_convert(timezone))[:16]
     return " ".join(filter(None, [text.replace("T", " "), timezone]))

@@ -2,7 +2,7 @@
 
 The networks of a model have the same layers, so their weights are stacked, and the graph picks
 those of the channel that is asked for: (windows, channel) -> logits. A window is scaled by its
-own level and spread inside the graph, as it is inside the network.
+own level and std inside the graph, as it is inside the network.
 """
 
 import logging
@@ -58,7 +58,7 @@ def stack(index: int) -> str:
 def graph_of(detectors: Sequence[Detector], description: str) -> bytes:
     """A serialized ONNX model of the networks with a description in its metadata."""
     try:
-        from onnx import ModelProto, numpy_helper
+        from onnx import ModelProto, numpy_helper  # here, as it is an extra
     except ImportError:
         raise InputError("onnx is not installed", "pip install 'caps-tsad[onnx]'") from None
     config = detectors[0].config

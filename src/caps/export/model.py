@@ -132,7 +132,7 @@ def _bets(values: Any) -> FloatArray:
 
 def _session(content: bytes, name: str, threads: int) -> Any:
     try:
-        import onnxruntime
+        import onnxruntime  # here, as it is an extra
     except ImportError:
         raise InputError(
             "onnxruntime is not installed", "pip install onnxruntime, or 'caps-tsad[onnx]'"

@@ -142,7 +142,7 @@ def check_parquet() -> None:
 
 def _arrow() -> tuple[Any, Any]:
     try:
-        import pyarrow
+        import pyarrow  # here, as it is an extra that takes a tenth of a second
         from pyarrow import parquet
     except ImportError:
         raise InputError(

@@ -37,7 +37,7 @@ def analysed_report(
     return Report(
         title=title,
         channels=tuple(
-            Channel(name, series.values[:, place]) for place, name in enumerate(series.channels)
+            Channel(name, series.values[:, index]) for index, name in enumerate(series.channels)
         ),
         scores=analysis.score,
         threshold=analysis.threshold,
@@ -78,7 +78,7 @@ def shown_time(series: Series) -> tuple[NDArray[np.datetime64] | None, str]:
     """Times as the user wrote them, and the name of their zone."""
     if series.time is None or series.timezone is None:
         return series.time, ""
-    import pandas as pd
+    import pandas as pd  # here: most series name no zone, and it takes half a second
 
     local = pd.DatetimeIndex(series.time, tz="UTC").tz_convert(series.timezone)
     return local.tz_localize(None).to_numpy(), str(series.timezone)
@@ -93,15 +93,15 @@ def _is_number(text: str) -> bool:
 
 
 def _nearest(explained: "Explanation") -> NDArray[np.float64] | None:
-    """The nearest stretch of the past where it lies in the panel."""
+    """The nearest subsequence of the past where it lies in the panel."""
     nearest, views = explained.nearest, explained.channels
     if nearest is None:
         return None
     drawn = np.full((len(views[0].rows), len(views)), np.nan)
-    for place, view in enumerate(views):
+    for index, view in enumerate(views):
         if view.name == nearest.channel:
             _, here, there = np.intersect1d(view.rows, nearest.rows, return_indices=True)
-            drawn[here, place] = nearest.values[there]
+            drawn[here, index] = nearest.values[there]
     return drawn
 
 

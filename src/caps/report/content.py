@@ -27,7 +27,7 @@ class Panel:
     """An event in its context: consecutive rows from `start` on, and what normal would have been.
 
     `counterpart` has the shape of `values`; not-a-number where nothing is claimed. So has
-    `nearest`, the stretch of the past that comes nearest, if there is one to show.
+    `nearest`, the subsequence of the past that comes nearest, if there is one to show.
     """
 
     start: int
