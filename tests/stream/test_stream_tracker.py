@@ -65,5 +65,5 @@ def test_an_event_opens_with_the_row_that_makes_it_one_and_is_updated_by_rows_ab
     rows = []
     for row, score in enumerate([0.9, 0.6, 0.1, 0.95, 0.1, 0.1, 0.8]):
         rows.append([change.what for change in tracker.feed(row, None, score, 0.1, np.ones(1))])
-    assert rows == [[], ["opened"], [], ["updated"], ["closed"], [], []]
+    assert rows == [[], ["opened"], [], ["updated"], [], ["closed"], []]
     assert tracker.close() == []  # one row alone is no event
