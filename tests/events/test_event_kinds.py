@@ -63,9 +63,9 @@ def test_a_deviation_that_crosses_zero_does_not_end_the_support() -> None:
 def test_long_events_are_asked_about_in_windows_that_count_by_what_they_hold() -> None:
     values = np.zeros(300)
     values[100:180] = 3.0
+    values[130:160] = 0.0  # nothing deviates here
     router, found = asked(values, 100, 180, support_shares=(0.5,))
     ((_, supports),) = router.asked
     held = supports.sum(axis=1)
-    assert len(held) > 2
-    assert held.sum() >= 80
+    assert len(set(held.tolist())) > 2
     assert found["trend"] == pytest.approx((held / WINDOW * held).sum() / held.sum())

@@ -40,7 +40,7 @@ def test_rows_give_the_events_of_the_batch(
     scores: list[float], merge_gap: int, minimum_length: int, cool_down: int, cut: int
 ) -> None:
     rules, given_scores = EventRules(merge_gap, minimum_length, cool_down), np.array(scores)
-    evidence = np.stack([given_scores, 1 - given_scores], axis=1)
+    evidence = 10 * np.stack([given_scores, 1 - given_scores], axis=1)
     cut = min(cut, len(scores))
     first, rest = (EventTracker(0.5, rules, ("a", "b")) for _ in range(2))
     changes = follow(first, given_scores[:cut], evidence)
