@@ -19,11 +19,11 @@ OPEN = {
     "training",
 }
 MAY_IMPORT = {
+    "configuration": set(),
     "errors": set(),
     "lazy": set(),
     "json_text": set(),
     "artifacts": set(),
-    "configuration": set(),
     "orphans": set(),
     "replacing": set(),
     "training": set(),
@@ -42,12 +42,13 @@ MAY_IMPORT = {
     "baselines": {"network", "recover", "metrics", "series"},
     "report": {"events", "scoring", "estimator", "series"},
     "watch": {"stream", "events", "scoring", "estimator", "series"},
-    "export": {"stream", "events", "scoring", "network", "estimator", "series"},
+    "export": {"stream", "events", "scoring", "network", "fitted_model", "estimator", "series"},
     "serve": {"stream", "events", "scoring", "network", "estimator", "report", "series"},
     "fleet": {"events", "scoring", "network", "estimator", "report", "series"},
 }
+MAY_IMPORT["fitted_model"] = {"stream", "plots", "events", "scoring", "series"}
 MAY_IMPORT["estimator"] = {
-    "stream", "plots", "events", "scoring", "network", "neighbours", "realize", "series",
+    "fitted_model", "events", "scoring", "network", "neighbours", "realize", "series",
 }  # fmt: skip
 MAY_IMPORT["bench"] = set(MAY_IMPORT) - {"report", "export", "serve", "fleet", "watch"}
 WITHOUT_TORCH = {

@@ -12,15 +12,8 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
-from caps.events import (
-    LEAST_KIND_ACCURACY,
-    Analysis,
-    Event,
-    Explanation,
-    KindOf,
-    event_table,
-    score_table,
-)
+from caps.events import EventConfig, KindOf
+from caps.fitted_model import FittedModel, configs_of, write_configs
 from caps.scoring import (
     OPTIONS,
     FitOptions,
@@ -35,13 +28,11 @@ from caps.scoring import (
     stretches_of,
 )
 from caps.scoring import fit as fit_channels
+from caps.series import Series
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from caps.realize import Pretrained
     from caps.scoring import FitProgress
-    from caps.stream import Stream
 
 FloatArray = NDArray[np.float64]
 Options = ParamSpec("Options")
@@ -68,7 +59,7 @@ def _taking(
     return wrapped
 
 
-class CAPS(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+class CAPS(FittedModel, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """Label-free anomaly detection by context-anchored pair supervision.
 
     >>> from caps import CAPS
@@ -114,99 +105,9 @@ class CAPS(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         )
         fitted.facts["notes"] = [*series.remarks, *notes, *fitted.facts["notes"]]
         fitted.facts["regular"] = not notes
+        write_configs(fitted)
         self.fitted_ = fitted
         return self
-
-    def decision_function(self, X: Any) -> FloatArray:
-        """One score in [0, 1] for each row, higher is more anomalous; not-a-number for no value."""
-        return self.analyze(X).score
-
-    def predict(self, X: Any) -> NDArray[np.int8]:
-        """1 for the rows of events, else 0."""
-        return self.analyze(X).flag
-
-    def analyze(self, X: Any) -> Analysis:
-        """Score once, look at it in many ways: scores, events, explanations, other budgets."""
-        fitted = self._model()
-        series = read_channels(X, fitted.names, time=self.time)
-        grid, rows, notes = on_regular_grid(series)
-        return Analysis(
-            series=series,
-            grid=grid,
-            rows=rows,
-            fitted=fitted,
-            scores=fitted.score(grid),
-            threshold=self.threshold_,
-            rules=fitted.calibration.rules,
-            notes=tuple(notes),
-            kind_of=self._kind_of(),
-        )
-
-    def score_frame(self, X: Any) -> Any:
-        """Score, p_value, flag, event number and contributions, aligned to the rows of `X`."""
-        return score_table(self.analyze(X))
-
-    def events(self, X: Any) -> Any:
-        """The events of `X` as a frame: when, how strong, of what kind, in which channels."""
-        analysis = self.analyze(X)
-        return event_table(analysis, analysis.explanations())
-
-    def explain(self, X: Any, event: int | Event = 1) -> Explanation:
-        """Explain one event of `X`, by its number in `events(X)` or by any row it covers."""
-        analysis = self.analyze(X)
-        if isinstance(event, Event):
-            number = int(analysis.event_id[event.peak]) if event.peak < len(analysis.rows) else 0
-        else:
-            number = int(event)
-        return analysis.explain(number)
-
-    def plot(self, X: Any) -> "Figure":
-        """Draw the channels, the score and the events; needs matplotlib."""
-        from caps.plots import draw
-
-        return draw(self.analyze(X))
-
-    def stream(self, *, lateness: int = 0, state: str | os.PathLike[str] | None = None) -> "Stream":
-        """Score rows as they come; needs a model fitted with `causal=True`.
-
-        `lateness` is how many steps a row waits for rows that should have come before it. `state`
-        is a folder written by `Stream.save`, to continue from.
-        """
-        from caps.stream import SavedStreams, Stream
-
-        stream = Stream(self._model(), self.threshold_, lateness=lateness)
-        if state is not None:
-            SavedStreams(Path(state)).restore("", stream)
-        return stream
-
-    def set_alarms(self, alarms: str | float) -> Self:
-        """Change the alarm budget of a fitted model; nothing is fitted again."""
-        fitted = self._model()
-        alarm_rate(alarms, fitted.step)
-        self.alarms = alarms
-        return self
-
-    @property
-    def threshold_(self) -> float:
-        """The score from which on a row is part of an event."""
-        return self._model().threshold(self.alarms)
-
-    @property
-    def expected_alarms_(self) -> dict[str, float]:
-        """False alarms to expect on normal data: per 1000 rows and, with times, per day."""
-        fitted = self._model()
-        rate = fitted.calibration.expected_alarms(self.threshold_, 1000)
-        expected = {"per 1000 rows": rate}
-        if fitted.step is not None:
-            expected["per day"] = rate / 1000 * float(np.timedelta64(1, "D") / fitted.step)
-        return expected
-
-    @property
-    def notes_(self) -> list[str]:
-        """Remarks on the fit and the budget, empty when there is nothing to say."""
-        fitted = self._model()
-        about_budget = fitted.budget_note(self.alarms)
-        return [*fitted.facts.get("notes", ()), *([about_budget] if about_budget else [])]
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write the fitted model as a folder of safetensors and JSON."""
@@ -225,6 +126,7 @@ class CAPS(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         same ones that the model was fitted with.
         """
         fitted, options = load_model(Path(folder))
+        configs_of(fitted)
         carried = {"rules": fitted.calibration.rules, "config": fitted.config}
         model = cls(**options.parameters() | carried | {"pretrained": pretrained})
         model.fitted_ = fitted
@@ -242,20 +144,22 @@ class CAPS(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     def _options(self) -> FitOptions:
         return FitOptions(**self.get_params(deep=False))
 
-    def _kind_of(self) -> KindOf | None:
-        """Names the kind of an event; None where it is not known well enough to be shown."""
+    def _read(self, X: Any) -> Series:
+        return read_channels(X, self.names_, time=self.time)
+
+    def _kind_of(self, config: EventConfig) -> KindOf | None:
         facts = self._model().facts
         accuracy = facts.get("kind_accuracy")
-        if accuracy is None or accuracy < LEAST_KIND_ACCURACY:
+        if accuracy is None or accuracy < config.least_kind_accuracy:
             return None
-        return _Kinds(self.pretrained, facts.get("weights"))
+        return _Kinds(self.pretrained, facts.get("weights"), config)
 
 
 class _Kinds:
     """Loads the weights when the first kind is asked for."""
 
-    def __init__(self, source: Any, named: object) -> None:
-        self.source, self.named = source, named
+    def __init__(self, source: Any, named: object, config: EventConfig) -> None:
+        self.source, self.named, self.config = source, named, config
         self.weights: Pretrained | None = None
 
     def __call__(
@@ -267,7 +171,7 @@ class _Kinds:
             self.weights = load_weights(self.source)
         if self.named is not None and self.weights.facts.get("sha256") != self.named:
             return None  # other weights than those of the fit: their accuracy is not known
-        return event_kind(self.weights, values, start, end, expected)
+        return event_kind(self.weights, values, start, end, expected, self.config)
 
 
 # For `help(CAPS)`: what an option does is said once, with the options.

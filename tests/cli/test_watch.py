@@ -22,7 +22,6 @@ from mutated_input import check, mutated, rows, watched, written
 from caps import CAPS
 from caps.cli.main import main
 from caps.errors import InputError
-from caps.events.events import Event
 from caps.scoring.spans import EventRules
 from caps.stream.tracker import EventChange, EventTracker
 from caps.watch import Incidents, Lines, Records, Watcher, WatchState, Webhook
@@ -387,7 +386,9 @@ def test_standard_input_tells_an_event_while_it_is_still_open(folder: Path) -> N
 
 
 def change(what: str, start: int, end: int, channel: str = "load") -> EventChange:
-    return EventChange(what, 1, Event(start, end, start, 0.9), {channel: 0.9, "other": 0.1})
+    return EventChange(
+        1, start, end, start, 0.9, contributions={channel: 0.9, "other": 0.1}, what=what
+    )
 
 
 def test_events_within_the_chosen_recovery_are_one_incident() -> None:

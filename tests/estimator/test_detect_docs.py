@@ -6,7 +6,7 @@ from pathlib import Path
 
 from caps import CAPS
 from caps.cli.detect import detect
-from caps.events.analysis import CERTAIN, LEAST_KIND_ACCURACY, MOST_VIEWS, Analysis
+from caps.events import Analysis, EventConfig
 from caps.neighbours import NeighbourConfig
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -22,11 +22,12 @@ def test_every_method_shown_exists() -> None:
 
 
 def test_the_numbers_are_those_of_the_code() -> None:
-    assert f"The {NeighbourConfig().counterpart.margin} rows on either side" in PAGE
-    assert f"reaches {CERTAIN}" in PAGE
-    assert f"fewer than {LEAST_KIND_ACCURACY:.0%}".replace("%", " %") in PAGE
-    assert f"last {NeighbourConfig().rows:,} scaled training rows" in PAGE
-    assert MOST_VIEWS == 3
+    neighbours, config = NeighbourConfig(), EventConfig()
+    assert f"The {neighbours.counterpart.margin} rows on either side" in PAGE
+    assert f"reaches {config.certain}" in PAGE
+    assert f"fewer than {config.least_kind_accuracy:.0%}".replace("%", " %") in PAGE
+    assert f"last {neighbours.rows:,} scaled training rows" in PAGE
+    assert config.most_channels == 3
     assert "the three that contribute most" in PAGE
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from caps.events.config import EventConfig
 from caps.events.extent import deviating, excess
 from caps.events.tables import event_table, score_table
 from caps.neighbours.counterpart import Counterpart, counterpart_of
@@ -13,6 +14,7 @@ from handmade_analysis import analysed, daily
 FOUND = slice(1300, 1490)  # rows of high score
 TRUE = slice(1380, 1410)
 PEAK = 1395
+CONFIG = EventConfig()
 
 
 def with_level(rows: int = 2000) -> np.ndarray:
@@ -41,10 +43,10 @@ def test_flags_tables_budgets_and_explanations_agree_on_the_rows() -> None:
     assert [*table["start_row"], *table["end_row"]] == [TRUE.start, TRUE.stop]
     assert [*table["start"], *table["end"]] == [*frame.index[[TRUE.start, TRUE.stop - 1]]]
     (told,) = explained
-    assert told.event.start_time == analysis.series.time[TRUE.start]
+    assert told.start_time == analysis.series.time[TRUE.start]
     known = np.isfinite(told.channels[0].counterpart)
     assert np.array_equal(told.channels[0].rows[known], np.arange(TRUE.start, TRUE.stop))
-    assert told.event.direction == "up"
+    assert told.direction == "up"
     strict = analysis.alarms("1/1000")
     assert strict.spans == ((TRUE.start, TRUE.stop),)
 
@@ -116,16 +118,16 @@ def test_one_counterpart_is_looked_up_for_an_event_and_its_explanation(
 
 
 def test_rows_next_to_those_that_deviate_belong_to_them_while_they_are_off() -> None:
-    assert deviating([np.array([0.9, 0.3, 0.5, 1.5, 0.1, 2.0, 0.9, 0.2])]) == (2, 7)
-    assert deviating([np.array([0.5, 0.6, 1.5, 0.7])]) == (0, 4)
+    assert deviating([np.array([0.9, 0.3, 0.5, 1.5, 0.1, 2.0, 0.9, 0.2])], CONFIG) == (2, 7)
+    assert deviating([np.array([0.5, 0.6, 1.5, 0.7])], CONFIG) == (0, 4)
 
 
 def test_small_deviations_beside_a_large_one_are_its_tail() -> None:
     expected = np.zeros(5)
-    told = excess(np.array([1.9, 0.7, 20.0, 2.5, np.nan]), Counterpart(expected, 0.1))
+    told = excess(np.array([1.9, 0.7, 20.0, 2.5, np.nan]), Counterpart(expected, 0.1), CONFIG)
     assert told is not None
-    assert deviating([told]) == (2, 4)
-    assert excess(expected, Counterpart(expected, None)) is None
-    nothing = excess(np.full(5, 1e-9), Counterpart(expected, 0.0))
+    assert deviating([told], CONFIG) == (2, 4)
+    assert excess(expected, Counterpart(expected, None), CONFIG) is None
+    nothing = excess(np.full(5, 1e-9), Counterpart(expected, 0.0), CONFIG)
     assert nothing is not None
-    assert deviating([nothing]) is None
+    assert deviating([nothing], CONFIG) is None

@@ -1,4 +1,4 @@
-"""An event names the stretch of training that comes nearest to it."""
+"""An event names the subsequence of training that comes nearest to it."""
 
 from dataclasses import replace
 from typing import Any
@@ -9,8 +9,9 @@ import pytest
 
 from caps.events.events import Event
 from caps.events.match import Match, nearest_match
+from caps.neighbours.index import FORMS
 from caps.neighbours.overlap import training_rows
-from caps.scoring.memory import Memory
+from caps.scoring.memory import Memory, Part, Standardiser
 from handmade_analysis import TRAIN, analysed, daily
 
 EVENT = slice(1400, 1440)
@@ -24,7 +25,7 @@ def memory_of(values: np.ndarray) -> Memory:
 
 def match_at(memory: Memory, values: np.ndarray, peak: int, **options: Any) -> Match | None:
     usual = memory.causal_standardisers if options.get("causal") else memory.standardisers
-    return nearest_match(memory, values, Event(peak, peak + 1, peak, 0.9), usual, **options)
+    return nearest_match(memory, values, Event(1, peak, peak + 1, peak, 0.9), usual, **options)
 
 
 def flat(rows: int = 2000) -> np.ndarray:
@@ -33,36 +34,61 @@ def flat(rows: int = 2000) -> np.ndarray:
     return values
 
 
-def test_the_nearest_stretch_is_found_where_it_lies_in_training() -> None:
-    rng = np.random.default_rng(0)
-    training = rng.standard_normal(1200).cumsum() / 5
-    values = np.concatenate([np.zeros(100), training[500:516] + 0.001, np.zeros(100)])
-    match = match_at(memory_of(training), values, peak=108)
+def only(memory: Memory, form: str, length: int) -> dict[Part, Standardiser]:
+    """What is usual, but for one form and length all distances are: it alone is loud."""
+    return {
+        part: usual
+        if (part.form, part.length) == (form, length)
+        else replace(usual, mean=usual.mean + 1000)
+        for part, usual in memory.standardisers.items()
+    }
+
+
+@pytest.mark.parametrize("length", [16, 64, 256])
+def test_the_nearest_subsequence_is_found_where_it_lies_in_training(length: int) -> None:
+    training = np.random.default_rng(0).standard_normal(1200).cumsum() / 5
+    memory = memory_of(training)
+    starts = memory.indices[length].starts
+    start = int(starts[len(starts) // 2])
+    values = np.zeros(600)
+    values[100 : 100 + length] = training[start : start + length]
+    peak = 100 + length // 2
+    event = Event(1, peak, peak + 1, peak, 0.9)
+    match = nearest_match(memory, values, event, only(memory, FORMS[0], length))
     assert match is not None
-    compared = {16: 500, 64: None, 256: None}[len(match.values)]
-    assert compared is None or match.start == compared
-    exact = match_at(memory_of(training), training[300:900], peak=300)
-    assert exact is not None
-    assert exact.start == 300 + exact.place
-    assert exact.distance < 1e-3
+    assert (match.start, match.row, len(match.values)) == (start, 100, length)
+    assert match.distance < 1e-3
+    assert match.values == pytest.approx(training[start : start + length], abs=1e-5)
 
 
-def test_no_stretch_of_training_is_its_own_match() -> None:
+def test_no_subsequence_of_training_is_its_own_match() -> None:
     training = daily(TRAIN)
     own = training_rows(0, TRAIN)
     match = match_at(memory_of(training), training, peak=600, overlap=own)
     assert match is not None
-    assert abs(match.start - match.place) >= len(match.values)
+    assert abs(match.start - match.row) >= len(match.values)
 
 
-@pytest.mark.parametrize("change", [lambda x: x, lambda x: x + 3, lambda x: 2 * x - 7])
-def test_the_past_is_laid_over_the_event_as_its_form_allows(change: object) -> None:
-    training = daily(TRAIN)
-    values = change(daily(400, seed=1))  # type: ignore[operator]
-    match = match_at(memory_of(training), values, peak=200)
+@pytest.mark.parametrize("form", FORMS)
+def test_the_past_is_laid_over_the_event_as_its_form_allows(form: str) -> None:
+    """As it was, moved to the level here, or moved and stretched to the size here."""
+    training, length = daily(TRAIN) - 5, 64
+    memory = memory_of(training)
+    values = 2 * (daily(400, seed=1) - 5) - 7
+    match = nearest_match(memory, values, Event(1, 200, 201, 200, 0.9), only(memory, form, length))
     assert match is not None
-    here = values[match.place : match.place + len(match.values)]
-    assert abs(match.values.mean() - here.mean()) < 3.2
+    here = values[match.row : match.row + length]
+    past = training[match.start : match.start + length]
+    level, size = {
+        FORMS[0]: (past.mean(), past.std()),
+        FORMS[1]: (here.mean(), past.std()),
+        FORMS[2]: (here.mean(), here.std()),
+    }[form]
+    assert match.values.mean() == pytest.approx(level, abs=1e-4)
+    assert match.values.std() == pytest.approx(size, rel=1e-4)
+    assert np.corrcoef(match.values, past)[0, 1] > 0.9999
+    assert abs(here.mean() - past.mean()) > 5  # or levels would tell nothing
+    assert here.std() > 1.8 * past.std()
 
 
 def test_where_too_little_was_observed_there_is_no_match() -> None:
@@ -72,7 +98,7 @@ def test_where_too_little_was_observed_there_is_no_match() -> None:
     assert match_at(memory_of(daily(TRAIN)), values[:10], peak=5) is None
 
 
-def test_causal_events_are_compared_over_short_stretches_only() -> None:
+def test_causal_events_are_compared_over_short_subsequences_only() -> None:
     match = match_at(memory_of(daily(TRAIN)), flat(), peak=1420, causal=True)
     assert match is not None
     assert len(match.values) <= 64
@@ -91,7 +117,7 @@ def test_an_explanation_says_where_the_past_is_nearest() -> None:
     assert nearest.start_time == analysis.series.time[nearest.start]
     assert nearest.end_time == analysis.series.time[nearest.end - 1]
     assert len(nearest.rows) == len(nearest.values) == nearest.end - nearest.start
-    assert told.event.peak in nearest.rows
+    assert told.peak in nearest.rows
     assert 2 < np.nanmin(nearest.values) < np.nanmax(nearest.values) < 8  # units of the data
     local = frame.index[nearest.start].strftime("%Y-%m-%d %H:%M")
     assert f"from {local} Europe/Berlin on" in told.reason
@@ -101,7 +127,7 @@ def test_an_explanation_says_where_the_past_is_nearest() -> None:
 def test_an_event_inside_training_matches_neither_itself_nor_the_rest_of_itself() -> None:
     """Two rows of one long event are alike: neither is a past of the other."""
     training = daily(TRAIN)
-    event = Event(300, 600, 320, 0.9)
+    event = Event(1, 300, 600, 320, 0.9)
     training[event.start : event.end] = 9 + 0.1 * daily(300)
     memory = memory_of(training)
     match = nearest_match(memory, training, event, memory.standardisers, training_rows(0, TRAIN))
@@ -112,7 +138,7 @@ def test_an_event_inside_training_matches_neither_itself_nor_the_rest_of_itself(
 def test_times_as_far_is_told_by_the_yardstick_of_the_score() -> None:
     """Where all of the scored rows became farther, that is what is usual to the score."""
     memory, values = memory_of(daily(TRAIN)), flat()
-    event = Event(EVENT.start, EVENT.stop, 1420, 0.9)
+    event = Event(1, EVENT.start, EVENT.stop, 1420, 0.9)
     strict = nearest_match(memory, values, event, memory.standardisers)
     moved = {
         part: replace(usual, mean=usual.mean + np.log(2))
@@ -151,7 +177,7 @@ def test_a_model_without_memory_says_nothing_of_the_past() -> None:
     assert "training" not in told.reason
 
 
-def test_the_plot_draws_the_nearest_stretch_beside_its_event() -> None:
+def test_the_plot_draws_the_nearest_subsequence_beside_its_event() -> None:
     pytest.importorskip("matplotlib")
     from caps.plots.drawing import PAST, draw
 

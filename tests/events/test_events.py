@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from caps.errors import ArtifactError, InputError
-from caps.events.events import find_events
+from caps.events.config import EventConfig
+from caps.events.events import effect, find_events
 from caps.scoring.calibration import calibrate
 from caps.scoring.spans import EventRules, event_spans
 from oracles.scoring import naive_spans
@@ -55,13 +56,13 @@ def test_no_score_above_the_threshold_gives_no_event() -> None:
         ([np.nan, np.nan, np.nan], None, None),
     ],
 )
-def test_direction_and_size_come_from_the_deviation_inside_the_event(
+def test_direction_and_size_come_from_the_deviation(
     deviation: list[float], direction: str | None, size: float | None
 ) -> None:
-    scores = np.array([0.1, 0.9, 0.9, 0.9, 0.1])
-    (event,) = find_events(scores, 0.5, deviation=np.array([-99.0, *deviation, -99.0]))
-    assert event.direction == direction
-    assert event.size == (None if size is None else pytest.approx(size))
+    assert effect(np.array(deviation), EventConfig()) == (
+        direction,
+        None if size is None else pytest.approx(size),
+    )
 
 
 def test_events_carry_the_times_of_their_first_and_last_row() -> None:
@@ -79,11 +80,9 @@ def test_events_tell_how_often_normal_data_have_one_as_strong() -> None:
     assert 0 < event.p_value < 0.01
 
 
-@pytest.mark.parametrize("name", ["deviation", "time"])
-def test_columns_of_another_length_are_refused(name: str) -> None:
-    column = np.zeros(3) if name == "deviation" else np.zeros(3, dtype="datetime64[ns]")
-    with pytest.raises(InputError, match=f"3 rows of {name} for 4 scores"):
-        find_events(np.zeros(4), 0.5, **{name: column})  # type: ignore[arg-type]
+def test_times_of_another_length_are_refused() -> None:
+    with pytest.raises(InputError, match="3 rows of time for 4 scores"):
+        find_events(np.zeros(4), 0.5, time=np.zeros(3, dtype="datetime64[ns]"))
 
 
 @pytest.mark.parametrize(

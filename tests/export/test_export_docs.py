@@ -31,11 +31,11 @@ def test_the_example_runs(
     model, recent = names["model"], names["recent"]
     assert isinstance(model, OnnxModel)
     assert isinstance(recent, np.ndarray)
-    assert model.score(recent)[-2] > model.score(recent)[:-2].mean()
+    assert model.decision_function(recent)[-2] > model.decision_function(recent)[:-2].mean()
 
 
 def test_names_and_numbers_are_those_of_the_code() -> None:
-    for name in ("score", "events", "analyze", "stream", "with_alarms"):
+    for name in ("decision_function", "events", "analyze", "stream", "set_alarms"):
         assert callable(getattr(OnnxModel, name))
         assert f"`{name}`" in PAGE
     assert f"last {CHECKED_ROWS:,} training rows" in PAGE

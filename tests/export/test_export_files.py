@@ -138,7 +138,9 @@ def test_the_command_writes_the_file(
     assert told["largest_difference"] < 1e-5
     assert list(out.parent.iterdir()) == [out]
     values = table()[:, 0]
-    np.testing.assert_array_equal(OnnxModel.load(out).score(values), causal.exported.score(values))
+    np.testing.assert_array_equal(
+        OnnxModel.load(out).decision_function(values), causal.exported.decision_function(values)
+    )
 
 
 def test_the_command_refuses_what_is_no_model(

@@ -37,7 +37,7 @@ def test_batch_scores_and_events_equal_those_of_torch(both_sides: Pair) -> None:
 def test_a_series_shorter_than_a_window_scores_the_same(both_sides: Pair) -> None:
     for rows in (1, 7, 300):
         np.testing.assert_allclose(
-            both_sides.exported.score(table()[:rows]),
+            both_sides.exported.decision_function(table()[:rows]),
             both_sides.model.decision_function(table()[:rows]),
             rtol=0,
             atol=CLOSE,
@@ -47,7 +47,7 @@ def test_a_series_shorter_than_a_window_scores_the_same(both_sides: Pair) -> Non
 def test_a_stream_equals_the_batch_and_the_stream_of_torch(causal: Pair) -> None:
     values = table()[:, 0]
     batch = causal.model.decision_function(values)
-    np.testing.assert_allclose(causal.exported.score(values), batch, rtol=0, atol=CLOSE)
+    np.testing.assert_allclose(causal.exported.decision_function(values), batch, rtol=0, atol=CLOSE)
     ours, theirs = causal.exported.stream(), causal.model.stream()
     opened = 0
     for first in (0, 400):  # many at once, then one at a time
@@ -85,8 +85,8 @@ values = np.load(sys.argv[2])
 stream = model.stream()
 streamed = [stream.extend(part).scores for part in np.split(values, [500])]
 streamed.append(stream.finish().scores)
-assert model.events(values)
-np.save(sys.argv[3], np.stack([model.score(values), np.concatenate(streamed)]))
+assert len(model.events(values)["event"])
+np.save(sys.argv[3], np.stack([model.decision_function(values), np.concatenate(streamed)]))
 """
 
 
@@ -102,10 +102,10 @@ def test_numpy_and_onnxruntime_are_enough(causal: Pair, tmp_path: Path) -> None:
 
 
 def test_tables_are_read_where_their_libraries_are(both_sides: Pair) -> None:
-    names = both_sides.exported.names
+    names = both_sides.exported.names_
     frame = pd.DataFrame(table(), columns=list(names))[list(reversed(names))]
     np.testing.assert_array_equal(
-        both_sides.exported.score(frame), both_sides.exported.score(table())
+        both_sides.exported.decision_function(frame), both_sides.exported.decision_function(table())
     )
 
 
@@ -116,7 +116,7 @@ def test_tables_are_read_where_their_libraries_are(both_sides: Pair) -> None:
 )
 def test_input_that_does_not_fit_is_refused(both_sides: Pair, values: object) -> None:
     with pytest.raises(InputError):
-        both_sides.exported.score(values)
+        both_sides.exported.decision_function(values)
 
 
 def test_only_a_causal_model_streams(both_sides: Pair) -> None:
@@ -125,11 +125,13 @@ def test_only_a_causal_model_streams(both_sides: Pair) -> None:
 
 
 def test_another_budget_is_another_threshold(both_sides: Pair) -> None:
-    strict = both_sides.exported.with_alarms("1/100000")
-    assert strict.threshold > both_sides.exported.threshold
-    assert len(strict.events(table())) <= len(both_sides.exported.events(table()))
+    exported = OnnxModel.load(both_sides.path)
+    before, found = exported.threshold_, len(exported.events(table())["event"])
+    assert exported.set_alarms("1/100000") is exported
+    assert exported.threshold_ > before
+    assert len(exported.events(table())["event"]) < found
     with pytest.raises(InputError, match="needs times"):
-        both_sides.exported.with_alarms("1/day")
+        exported.set_alarms("1/day")
 
 
 def test_the_transformer_is_exported_too() -> None:

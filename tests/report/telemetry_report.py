@@ -102,7 +102,7 @@ def event_card(
     kind = KINDS.get(names[0], "trend") if names else None
     lasting = np.timedelta64(10 * (end - start), "m")
     return EventCard(
-        id=number,
+        number=number,
         start=start,
         end=end,
         peak=start + int(np.nanargmax(scores[start:end])),

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from caps.stream.arrivals import LEAP, Arrivals
+from caps.stream.arrivals import Arrivals
+from caps.stream.config import ArrivalConfig
 
 STEP = 60 * 10**9
 START = 1_700_000_000 * 10**9
@@ -31,7 +32,7 @@ def run(arrivals: Arrivals, times: Iterable[int], *, end: bool = True) -> list[i
 
 
 @pytest.mark.parametrize("lateness", [0, 1, 3])
-@pytest.mark.parametrize("steps", [LEAP + 1, 60, 1440, 9_999, 30_000_000])
+@pytest.mark.parametrize("steps", [ArrivalConfig().leap + 1, 60, 1440, 9_999, 30_000_000])
 @pytest.mark.parametrize("place", [1, 2, 20, 38])
 def test_one_row_ahead_is_dropped_and_costs_no_other(steps: int, place: int, lateness: int) -> None:
     arrivals, rows = Arrivals(STEP, lateness), at(*range(40))

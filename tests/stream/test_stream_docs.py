@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from caps.cli.watch import watch
-from caps.stream.arrivals import FARTHEST, LEAP, RETURN, Counts
-from caps.stream.drift import LIMIT, SPACING
+from caps.stream.arrivals import Counts
+from caps.stream.config import StreamConfig
 from caps.watch.incidents import LONGEST
 from caps.watch.remarks import SILENT
 from caps.watch.webhook import MOST, TIMEOUT
@@ -39,11 +39,13 @@ def test_options_counts_and_numbers_are_those_of_the_code() -> None:
     assert shown - {"causal", "out", "long"} <= options
     for name in set(Counts().to_dict()) - {"rows"}:
         assert f"`{name}`" in PAGE
-    assert f"more than {LEAP} steps ahead" in PAGE
-    assert f"at most {FARTHEST:,} steps on" in PAGE
-    assert f"look late; {RETURN} of them" in PAGE
-    assert f"at least {LIMIT:,} looks ({LIMIT * SPACING:,} rows)" in PAGE
-    assert f"One p-value in {SPACING} rows" in PAGE
+    config = StreamConfig()
+    arrivals, limit, spacing = config.arrivals, config.drift.limit, config.drift.spacing
+    assert f"more than {arrivals.leap} steps ahead" in PAGE
+    assert f"at most {arrivals.farthest:,} steps on" in PAGE
+    assert f"look late; {arrivals.returning} of them" in PAGE
+    assert f"at least {limit:,} looks ({limit * spacing:,} rows)" in PAGE
+    assert f"One p-value in {spacing} rows" in PAGE
     assert f"{MOST:,} wait at most" in PAGE
     assert f"({LONGEST} rows at most)" in PAGE
     assert f"an answer has {TIMEOUT:g} s" in PAGE

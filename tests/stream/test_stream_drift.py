@@ -6,7 +6,10 @@ from scipy.signal import lfilter
 from scipy.special import expit
 
 from caps.scoring.calibration import Calibration, calibrate
-from caps.stream.drift import LIMIT, SPACING, DriftWatch
+from caps.stream.config import DriftConfig
+from caps.stream.drift import DriftWatch
+
+LIMIT, SPACING = DriftConfig().limit, DriftConfig().spacing
 
 
 def scores(rng: np.random.Generator, rows: int, shift: float = 0.0) -> np.ndarray:
@@ -15,10 +18,10 @@ def scores(rng: np.random.Generator, rows: int, shift: float = 0.0) -> np.ndarra
     return np.asarray(expit(noise - 3 + shift))
 
 
-def looks_until_found(calibration: Calibration, given: np.ndarray) -> int | None:
+def samples_until_found(calibration: Calibration, given: np.ndarray) -> int | None:
     watch = DriftWatch(calibration)
     watch.watch(calibration.p_values(given))
-    return watch.looks if watch.found else None
+    return watch.samples if watch.found else None
 
 
 @pytest.mark.parametrize("held_out", [400, 4000])
@@ -28,7 +31,7 @@ def test_stationary_streams_are_left_alone(held_out: int) -> None:
     found = 0
     for _ in range(streams):
         calibration = calibrate(scores(rng, held_out))
-        found += looks_until_found(calibration, scores(rng, looks * SPACING)) is not None
+        found += samples_until_found(calibration, scores(rng, looks * SPACING)) is not None
     # At most one false recommendation in LIMIT looks on average: 4 are expected at the very most.
     assert found <= streams * looks / LIMIT + 3
 
@@ -39,7 +42,7 @@ def test_a_drift_up_or_down_is_found(shift: float, looks: int) -> None:
     calibration = calibrate(scores(rng, 4000))
     before = scores(rng, 200 * SPACING)
     after = scores(rng, looks * SPACING, shift)
-    found = looks_until_found(calibration, np.concatenate([before, after]))
+    found = samples_until_found(calibration, np.concatenate([before, after]))
     assert found is not None
     assert found > 200
 
@@ -49,7 +52,7 @@ def test_one_long_event_is_no_drift() -> None:
     calibration = calibrate(scores(rng, 4000))
     given = scores(rng, 100 * SPACING)
     given[3000 : 3000 + 3 * SPACING] = 0.999
-    assert looks_until_found(calibration, given) is None
+    assert samples_until_found(calibration, given) is None
 
 
 def test_rows_without_values_and_ties_at_the_lowest_score_are_no_drift() -> None:
@@ -59,4 +62,4 @@ def test_rows_without_values_and_ties_at_the_lowest_score_are_no_drift() -> None
     calibration = calibrate(held)
     given = np.where(rng.random(40_000) < 0.6, 0.001, scores(rng, 40_000))
     given[rng.random(40_000) < 0.3] = np.nan
-    assert looks_until_found(calibration, given) is None
+    assert samples_until_found(calibration, given) is None

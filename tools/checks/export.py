@@ -98,13 +98,13 @@ def compare(archive: zipfile.ZipFile, member: str, folder: Path, weights: object
     written = write_onnx(model, folder / "model.onnx")
     exported = OnnxModel.load(written.path)
     # The same networks asked for the past alone: it is the way of scoring that is compared.
-    past = [replace(each, causal=True) for each in (exported.fitted, model.fitted_)]
-    series = Series(values[:, None], np.isfinite(values)[:, None], exported.names)
+    past = [replace(each, causal=True) for each in (exported.fitted_, model.fitted_)]
+    series = Series(values[:, None], np.isfinite(values)[:, None], exported.names_)
     causal = [each.score(series, last=CAUSAL_ROWS).score for each in past]
     return Compared(
         f"{found['set']} {found['id']}",
         len(values),
-        apart(exported.score(values), model.decision_function(values)),
+        apart(exported.decision_function(values), model.decision_function(values)),
         apart(*causal),
         apart(streamed(exported, past[0], values), causal[1]),
         written.size,
@@ -113,7 +113,7 @@ def compare(archive: zipfile.ZipFile, member: str, folder: Path, weights: object
 
 def streamed(exported: OnnxModel, past: Fitted, values: np.ndarray) -> np.ndarray:
     """The last rows one at a time, after as many as they depend on."""
-    stream = replace(exported, fitted=past).stream()
+    stream = OnnxModel(past, exported.alarms, exported.bets_).stream()
     first = len(values) - CAUSAL_ROWS
     stream.extend(values[max(0, first - past.context) : first])
     return np.array([stream.update(value).score for value in values[first:].tolist()])

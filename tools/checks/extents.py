@@ -8,6 +8,7 @@ import argparse
 import numpy as np
 from kinds import LEARNED, LENGTH, Event, placed_events
 
+from caps.events.config import EventConfig
 from caps.events.extent import deviating, excess
 from caps.neighbours.counterpart import counterpart_of
 from caps.series import Scaler
@@ -21,8 +22,9 @@ def cut(event: Event, wider: int) -> tuple[int, int, int, int]:
     values, start, end, _ = event
     scaled = Scaler.fit(values[:LEARNED, None]).transform(values[:, None])[:, 0]
     first, last = max(0, start - wider), min(LENGTH, end + wider)
-    told = excess(scaled[first:last], counterpart_of(scaled, first, last, scaled[:LEARNED]))
-    rows = None if told is None else deviating([told])
+    counterpart, config = counterpart_of(scaled, first, last, scaled[:LEARNED]), EventConfig()
+    away = excess(scaled[first:last], counterpart, config)
+    rows = None if away is None else deviating([away], config)
     return first, last, *((first, last) if rows is None else (first + rows[0], first + rows[1]))
 
 

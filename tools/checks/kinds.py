@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from sections import Rows, markdown, rewrite
 
-from caps.events.analysis import CERTAIN
+from caps.events.config import EventConfig
 from caps.events.kinds import event_kind, load_weights
 from caps.neighbours.counterpart import normal_counterpart
 from caps.realize import Pretrained
@@ -65,7 +65,7 @@ def associations(weights: Pretrained, event: Event, start: int, end: int) -> dic
     scaled = Scaler.fit(values[:LEARNED]).transform(values)[:, 0]
     start, end = max(0, start), min(LENGTH, end)
     expected = normal_counterpart(scaled, start, end, scaled[:LEARNED])
-    return event_kind(weights, scaled, start, end, expected)
+    return event_kind(weights, scaled, start, end, expected, EventConfig())
 
 
 def measure(weights: Pretrained, events: list[Event], rough: Rough, seed: int) -> list[float]:
@@ -75,7 +75,7 @@ def measure(weights: Pretrained, events: list[Event], rough: Rough, seed: int) -
     best = [next(iter(each.items())) for each in told]
     family = np.array([event[3] for event in events])
     right = np.array([name for name, _ in best]) == family
-    named = np.array([share >= CERTAIN for _, share in best])
+    named = np.array([share >= EventConfig().certain for _, share in best])
     of_named = [right[named & (family == name)].mean() for name in FAMILIES]
     return [right.mean(), named.mean(), right[named].mean(), *of_named]
 

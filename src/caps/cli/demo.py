@@ -58,7 +58,7 @@ class Outcome:
         """Numbers of the events during the incident in one of the metrics it shows in."""
         time, found = _times(self.series), []
         for each in self.run.explained:
-            start, end = time[each.event.start], time[each.event.end - 1]
+            start, end = time[each.start], time[each.end - 1]
             told = set(incident.metrics) & set(carrying(each.contributions))
             if start < incident.end and end >= incident.start and told:
                 found.append(each.number)

@@ -42,6 +42,7 @@ def events(
     if out is not None:
         check_table(out, file)
     quiet_threads()
+    # Here: torch takes seconds, which `caps --help` does not need.
     from caps.estimator import CAPS
     from caps.events import event_table
 
@@ -55,6 +56,6 @@ def events(
     if out is not None:
         write_table(event_table(analysis, explained), out)
     if json_output:
-        print(json.dumps([event_facts(each, analysis.series) for each in explained], indent=2))
+        print(json.dumps([event_facts(each) for each in explained], indent=2))
     else:
         print_events(explained, analysis.series)

@@ -27,6 +27,7 @@ def export(
         Print JSON instead of text.
     """
     quiet_threads()
+    # Here: torch takes seconds, which `caps --help` does not need.
     from caps.estimator import CAPS
     from caps.export import write_onnx
 

@@ -3,7 +3,7 @@
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -17,7 +17,7 @@ from caps.series import Series, write_moment
 
 if TYPE_CHECKING:
     from caps.estimator import CAPS
-    from caps.events import Analysis, Explanation
+    from caps.events import Analysis, Event, Explanation
     from caps.report import Report
     from caps.scoring import FitProgress
 
@@ -65,6 +65,7 @@ def fit_progress() -> Iterator["FitProgress"]:
     if not sys.stderr.isatty():
         yield _Lines().report
         return
+    # Here: rich takes a tenth of a second, which `caps --help` does not need.
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -117,35 +118,19 @@ class Run:
             "alarms": model.alarms,
             "threshold": model.threshold_,
             "expected_alarms": model.expected_alarms_,
-            "events": [event_facts(each, analysis.series) for each in self.explained],
+            "events": [event_facts(each) for each in self.explained],
             "notes": self.notes,
             "seconds": round(self.seconds, 3),
         }
 
 
-def event_facts(explained: "Explanation", series: Series) -> dict[str, Any]:
-    """An event as JSON values; times in UTC."""
-    event = explained.event
-    times = {}
-    if series.time is not None:
-        places = {"start": event.start, "end": event.end - 1, "peak": event.peak}
-        times = {
-            name: write_moment(series.time[row], "s", separator="T") for name, row in places.items()
-        }
-    return {
-        "event": explained.number,
-        "start_row": event.start,
-        "end_row": event.end,
-        "peak_row": event.peak,
-        **times,
-        "score": event.score,
-        "p_value": event.p_value,
-        "kind": explained.kind,
-        "direction": event.direction,
-        "size": event.size,
-        "contributions": explained.contributions,
-        "reason": explained.reason,
-    }
+def event_facts(event: "Event") -> dict[str, Any]:
+    """An event as JSON values; times in UTC, left out where there are none."""
+    facts = event.to_dict(lambda time: write_moment(time, "s", separator="T"))
+    left_out = {"channel", "kind_scores"}
+    if event.start_time is None:
+        left_out |= {"start", "end", "peak"}
+    return {name: value for name, value in facts.items() if name not in left_out}
 
 
 def write_table(frame: Any, path: Path) -> None:
@@ -164,7 +149,7 @@ def write_table(frame: Any, path: Path) -> None:
 
 def write_scores(analysis: "Analysis", path: Path) -> None:
     """Write the scores of all rows with their times, or with their numbers if there are none."""
-    from caps.events import score_table
+    from caps.events import score_table  # here: it loads numpy
 
     frame = score_table(analysis)
     if analysis.series.time is None:
@@ -183,7 +168,7 @@ def check_table(out: Path, file: Path) -> None:
 
 def report_of(run: Run) -> "Report":
     """The content of the HTML report."""
-    from caps.report.analysed import analysed_report
+    from caps.report.analysed import analysed_report  # here: it loads jinja
 
     return analysed_report(
         run.title,
@@ -198,7 +183,7 @@ def report_of(run: Run) -> "Report":
 
 def print_summary(run: Run, files: list[Path]) -> None:
     """What was read, what was found, and where it was written."""
-    from rich.console import Console
+    from rich.console import Console  # here: rich takes a tenth of a second
 
     console = Console(highlight=False)
     console.print(str(run.analysis.series), markup=False)
@@ -211,8 +196,9 @@ def print_summary(run: Run, files: list[Path]) -> None:
         console.print(f"written {path}", soft_wrap=True, markup=False)
 
 
-def print_events(explained: "list[Explanation]", series: Series) -> None:
+def print_events(events: "Sequence[Event]", series: "Series") -> None:
     """The events as a table, the strongest if there are many."""
+    # Here: rich takes a tenth of a second, and the others load numpy.
     from rich.console import Console
     from rich.table import Table
 
@@ -220,22 +206,21 @@ def print_events(explained: "list[Explanation]", series: Series) -> None:
     from caps.scoring import carrying
 
     console = Console(highlight=False)
-    if not explained:
+    if not events:
         console.print("no events")
         return
-    count = len(explained)
-    shown = sorted(explained, key=lambda each: each.event.p_value or 0.0)[:MOST_LISTED]
+    count = len(events)
+    shown = sorted(events, key=lambda event: event.p_value or 0.0)[:MOST_LISTED]
     table = Table("event", "start", "end", "score", "if normal", "kind", "channels", "size")
-    for each in sorted(shown, key=lambda each: each.number):
-        event = each.event
+    for event in sorted(shown, key=lambda event: event.number):
         table.add_row(
-            str(each.number),
+            str(event.number),
             _when(series, event.start),
             _when(series, event.end - 1),
             f"{event.score:.3f}",
             rarity(event.p_value),
-            each.kind or "",
-            ", ".join(carrying(each.contributions)),
+            event.kind or "",
+            ", ".join(carrying(event.contributions)),
             "" if event.size is None else f"{event.size:.1f} {event.direction}",
         )
     console.print(f"{count} event{'s' if count > 1 else ''}", style="bold")
@@ -257,8 +242,8 @@ def _when(series: Series, row: int) -> str:
     return write_moment(series.time[row], "m" if _whole_minutes(series) else "s")[2:]
 
 
-def _whole_minutes(series: Series) -> bool:
-    import numpy as np
+def _whole_minutes(series: "Series") -> bool:
+    import numpy as np  # here: it takes a tenth of a second, which `caps --help` does not need
 
     step = series.sampling.step
     return step is not None and step % np.timedelta64(60, "s") == np.timedelta64(0, "s")

@@ -5,17 +5,18 @@ from typing import TYPE_CHECKING
 from caps.lazy import on_first_use
 
 if TYPE_CHECKING:
-    from caps.events.analysis import LEAST_KIND_ACCURACY, Analysis, ChannelView, Explanation, KindOf
+    from caps.events.analysis import Analysis, ChannelView, Explanation, KindOf
+    from caps.events.config import EventConfig
     from caps.events.events import Event, find_events
     from caps.events.kinds import event_kind, load_weights
     from caps.events.match import Nearest
     from caps.events.tables import event_table, score_table
 
 __all__ = [
-    "LEAST_KIND_ACCURACY",
     "Analysis",
     "ChannelView",
     "Event",
+    "EventConfig",
     "Explanation",
     "KindOf",
     "Nearest",
@@ -32,9 +33,9 @@ __getattr__ = on_first_use(
         "Analysis": "analysis",
         "ChannelView": "analysis",
         "Event": "events",
+        "EventConfig": "config",
         "Explanation": "analysis",
         "KindOf": "analysis",
-        "LEAST_KIND_ACCURACY": "analysis",
         "Nearest": "match",
         "event_kind": "kinds",
         "event_table": "tables",

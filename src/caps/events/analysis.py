@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caps.errors import InputError
-from caps.events.events import Direction, Event, find_events
+from caps.events.config import EventConfig
+from caps.events.events import Direction, Event, effect, find_events, times_of
 from caps.events.extent import deviating, excess
 from caps.events.match import Nearest, nearest_match
 from caps.neighbours import Counterpart, counterpart_of, deviation
@@ -19,13 +20,6 @@ FloatArray = NDArray[np.float64]
 # Association of the rows [start, end) of a scaled channel, given their counterpart, with every
 # kind, the best first; None if not known.
 KindOf = Callable[[FloatArray, int, int, FloatArray], dict[str, float] | None]
-
-# Of the router on unseen simulated events: kinds known less well are not shown.
-LEAST_KIND_ACCURACY = 0.75
-# Association from which on a kind is named: of simulated events with rows not quite right, 78 to
-# 81 % of the kinds named are true, and half to two thirds of the events get one.
-CERTAIN = 0.7
-MOST_VIEWS = 3  # channels shown of an event
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,17 +35,11 @@ class ChannelView:
     counterpart: FloatArray  # not-a-number outside the event
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Explanation:
-    """Why an event is one: its kind, and a look at the channels that carry most of it."""
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Explanation(Event):
+    """An event with its kind and reason, and a view of the channels that carry most of it."""
 
-    number: int
-    event: Event  # in rows of the input, with the direction and size of the leading channel
-    contributions: dict[str, float]  # of every channel, the largest first, sum 1
-    channels: tuple[ChannelView, ...]  # the largest contributions, at most MOST_VIEWS
-    kind: str | None
-    kind_scores: dict[str, float]  # of the router, best first; empty if it is not good enough
-    reason: str
+    channels: tuple[ChannelView, ...]  # the largest contributions
     nearest: Nearest | None = None  # of the leading channel's past; None without a memory
 
 
@@ -73,13 +61,14 @@ class Analysis:
 
     series: Series
     grid: Series
-    rows: NDArray[np.intp]  # place of each row of `series` in `grid`
+    rows: NDArray[np.intp]  # index of each row of `series` in `grid`
     fitted: Fitted
     scores: Scores  # of the rows of `grid`
     threshold: float
     rules: EventRules
     notes: tuple[str, ...] = ()
     kind_of: KindOf | None = None
+    config: EventConfig = field(default_factory=EventConfig)
     _counterparts: dict[tuple[int, int, int], Counterpart] = field(default_factory=dict, init=False)
 
     @cached_property
@@ -120,54 +109,48 @@ class Analysis:
         """1 in the rows of events, else 0; rows without any observation are 0."""
         return ((self.event_id > 0) & np.isfinite(self.score)).astype(np.int8)
 
-    @property
+    @cached_property
     def events(self) -> tuple[Event, ...]:
         """The events in order of time, in rows of `series`."""
         return tuple(self._on_rows(event) for event in self.spans)
-
-    def contributions(self, number: int) -> dict[str, float]:
-        """Each channel's share of the evidence of event `number` (from 1 on)."""
-        event = self._span(number)
-        share = self.scores.of_event(event.start, event.end)
-        return dict(zip(self.fitted.names, share.tolist(), strict=True))
 
     def alarms(self, budget: str | float) -> Alarms:
         """What another budget would give."""
         calibration = self.fitted.calibration
         threshold = self.fitted.threshold(budget)
         observed = int(np.isfinite(self.scores.score).sum())
-        found = [self._on_rows(event) for event in map(self._tightened, self._find(threshold))]
+        found = map(self._tightened, self._find(threshold))
         return Alarms(
             threshold,
             calibration.expected_alarms(threshold, observed),
-            tuple((event.start, event.end) for event in found),
+            tuple(self._rows_of(event)[:2] for event in found),
         )
 
     def explain(self, number: int) -> Explanation:
         """Explain event `number`, counted from 1."""
-        event, wide = self._span(number), self.found[number - 1]
-        share = self.scores.of_event(event.start, event.end)
-        order = np.argsort(-share, kind="stable")
+        span, wide = self._span(number), self.found[number - 1]
+        event = self.events[number - 1]
+        inside = slice(span.start - wide.start, span.end - wide.start)
         names = self.fitted.names
-        contributions = {names[place]: float(share[place]) for place in order}
-        shown = [int(place) for place in order[:MOST_VIEWS]]
-        inside = slice(event.start - wide.start, event.end - wide.start)
-        expected = [self._counterpart(place, wide).expected[inside] for place in shown]
+        leading = [names.index(name) for name in event.contributions][: self.config.most_channels]
+        expected = [self._counterpart(channel, wide).expected[inside] for channel in leading]
         views = tuple(
-            self._view(place, event, normal, float(share[place]))
-            for place, normal in zip(shown, expected, strict=True)
+            self._view(channel, span, normal, event.contributions[names[channel]])
+            for channel, normal in zip(leading, expected, strict=True)
         )
-        kinds = self._kinds(shown[0], event, expected[0])
-        kind = next((name for name, share in kinds.items() if share >= CERTAIN), None)
-        lead = views[0]
-        told = replace(self._on_rows(event), direction=lead.direction, size=lead.size)
-        reason, nearest = _reason(told, contributions, kind), self._nearest(shown[0], event)
+        kinds = self._kinds(leading[0], span, expected[0])
+        nearest = self._nearest(leading[0], span)
+        kind = next((name for name, share in kinds.items() if share >= self.config.certain), None)
+        event = replace(
+            event, kind=kind, kind_scores=kinds, direction=views[0].direction, size=views[0].size
+        )
+        reason = _reason(event)
         if nearest is not None:
-            reason = f"{reason} {nearest.sentence(self.series.timezone)}"
-        return Explanation(number, told, contributions, views, kind, kinds, reason, nearest)
+            reason += f" {nearest.sentence(self.config.far, self.series.timezone)}"
+        return Explanation.of(event, reason=reason, channels=views, nearest=nearest)
 
     def nearest(self, number: int) -> Nearest | None:
-        """The stretch of training most like event `number`, in the channel that leads it."""
+        """The subsequence of training most like event `number`, in the channel that leads it."""
         event = self._span(number)
         return self._nearest(int(self.scores.of_event(event.start, event.end).argmax()), event)
 
@@ -192,10 +175,18 @@ class Analysis:
             )
         return self.spans[number - 1]
 
-    def _on_rows(self, event: Event) -> Event:
-        """The same event in rows of the input: every end and peak of an event was observed."""
+    def _rows_of(self, event: Event) -> tuple[int, int, int]:
+        """Start, end and peak in rows of the input: every end and peak of an event was observed."""
         start, last, peak = np.searchsorted(self.rows, [event.start, event.end - 1, event.peak])
-        return replace(event, start=int(start), end=int(last) + 1, peak=int(peak))
+        return int(start), int(last) + 1, int(peak)
+
+    def _on_rows(self, event: Event) -> Event:
+        """The same event in rows of the input, with the share of every channel, largest first."""
+        start, end, peak = self._rows_of(event)
+        share = self.scores.of_event(event.start, event.end)
+        order = np.argsort(-share, kind="stable")
+        contributions = {self.fitted.names[index]: float(share[index]) for index in order}
+        return replace(event, start=start, end=end, peak=peak, contributions=contributions)
 
     def _tightened(self, event: Event) -> Event:
         """The event cut to its peak and the rows where a channel that carries it is off.
@@ -206,13 +197,13 @@ class Analysis:
             return event
         share = self.scores.of_event(event.start, event.end)
         excesses = []
-        for place in {int(share.argmax()), *np.flatnonzero(share >= NOTABLE).tolist()}:
-            values = self.scaled[event.start : event.end, place]
-            told = excess(values, self._counterpart(place, event))
-            if told is None:
+        for channel in {int(share.argmax()), *np.flatnonzero(share >= NOTABLE).tolist()}:
+            values = self.scaled[event.start : event.end, channel]
+            away = excess(values, self._counterpart(channel, event), self.config)
+            if away is None:
                 return event
-            excesses.append(told)
-        rows = deviating(excesses)
+            excesses.append(away)
+        rows = deviating(excesses, self.config)
         if rows is None:
             return event
         start, end = (
@@ -221,18 +212,15 @@ class Analysis:
         )
         if end - start < self.rules.minimum_length:
             return event
-        cut = replace(event, start=start, end=end)
-        if self.grid.time is not None:
-            times = self.grid.time[[start, end - 1]]
-            cut = replace(cut, start_time=times[0], end_time=times[1])
-        return cut
+        times = times_of(self.grid.time, start, end, event.peak)
+        return replace(event, start=start, end=end, **times)
 
-    def _counterpart(self, place: int, event: Event) -> Counterpart:
+    def _counterpart(self, channel: int, event: Event) -> Counterpart:
         """The scaled counterpart of an event in one channel."""
-        key = (place, event.start, event.end)
+        key = (channel, event.start, event.end)
         if key not in self._counterparts:
-            bank = self.fitted.channels[place].bank.astype(np.float64)
-            values = self.scaled[:, place]
+            bank = self.fitted.channels[channel].bank.astype(np.float64)
+            values = self.scaled[:, channel]
             self._counterparts[key] = counterpart_of(
                 values, event.start, event.end, bank, self.fitted.config.neighbours.counterpart
             )
@@ -255,7 +243,7 @@ class Analysis:
         end = match.start + len(match.values)
         laid = np.full((len(match.values), len(self.fitted.channels)), np.nan)
         laid[:, place] = match.values
-        beside = [match.place, match.place + len(match.values)]
+        beside = [match.row, match.row + len(match.values)]
         rows = np.arange(*np.searchsorted(self.rows, beside))
         return Nearest(
             channel=self.fitted.names[place],
@@ -266,51 +254,44 @@ class Analysis:
             distance=match.distance,
             times=match.times,
             rows=rows,
-            values=self.fitted.scaler.inverse(laid)[self.rows[rows] - match.place, place],
+            values=self.fitted.scaler.inverse(laid)[self.rows[rows] - match.row, place],
         )
 
-    def _kinds(self, place: int, event: Event, expected: FloatArray) -> dict[str, float]:
-        values = self.scaled[:, place]
+    def _kinds(self, channel: int, event: Event, expected: FloatArray) -> dict[str, float]:
+        values = self.scaled[:, channel]
         if self.kind_of is None or not np.isfinite(values[event.start : event.end]).any():
             return {}
         return self.kind_of(values, event.start, event.end, expected) or {}
 
     def _view(
-        self, place: int, event: Event, expected: FloatArray, contribution: float
+        self, channel: int, event: Event, expected: FloatArray, contribution: float
     ) -> ChannelView:
-        channel, values = self.fitted.channels[place], self.scaled[:, place]
-        config = self.fitted.config.neighbours.counterpart
+        values, config = self.scaled[:, channel], self.fitted.config.neighbours.counterpart
         away, _ = deviation(values, event.start, event.end, expected, config)
-        direction, size = effect(away)
+        direction, size = effect(away, self.config)
         first, last = (
             max(0, event.start - config.margin),
             min(len(values), event.end + config.margin),
         )
         whole = np.full((last - first, len(self.fitted.channels)), np.nan)
-        whole[event.start - first : event.end - first, place] = expected
-        counterpart = self.fitted.scaler.inverse(whole)[:, place]
+        whole[event.start - first : event.end - first, channel] = expected
+        counterpart = self.fitted.scaler.inverse(whole)[:, channel]
         inside = np.arange(*np.searchsorted(self.rows, [first, last]))
         return ChannelView(
-            name=channel.name,
+            name=self.fitted.names[channel],
             contribution=contribution,
             direction=direction,
             size=size,
             rows=inside,
-            values=self.series.values[inside, place],
+            values=self.series.values[inside, channel],
             counterpart=counterpart[self.rows[inside] - first],
         )
 
 
-def effect(away: FloatArray) -> tuple[Direction | None, float | None]:
-    """Direction and mean size of signed distances to the counterpart."""
-    steady = find_events(np.ones(len(away)), 0.5, EventRules(), deviation=away)
-    return (steady[0].direction, steady[0].size) if steady else (None, None)
-
-
-def _reason(event: Event, contributions: dict[str, float], kind: str | None) -> str:
-    """One sentence a person on call can use."""
-    what = f"A {kind} anomaly" if kind else "An anomaly"
-    where = f" in {' and '.join(carrying(contributions))}" if len(contributions) > 1 else ""
+def _reason(event: Event) -> str:
+    what = f"A {event.kind} anomaly" if event.kind else "An anomaly"
+    several = len(event.contributions) > 1
+    where = f" in {' and '.join(carrying(event.contributions))}" if several else ""
     if event.size is None or event.direction is None:
         return f"{what}{where}."
     way = {"up": "above", "down": "below", "both": "away from"}[event.direction]

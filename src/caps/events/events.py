@@ -1,36 +1,75 @@
 """From scores to events: when each begins, ends and peaks, and how rare it is."""
 
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from caps.errors import InputError
+from caps.events.config import EventConfig
 from caps.scoring import Calibration, EventRules, event_spans
 
 FloatArray = NDArray[np.float64]
 Direction = Literal["up", "down", "both"]
 
-ONE_SIDED = 0.25  # of the mean size: a smaller mean deviation has no direction
-
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One stretch of rows that stands out; `end` is exclusive, `end_time` that of the last row."""
+    """One subsequence that stands out, and what is known of it; every output is made of this.
 
+    `end` is exclusive, `end_time` that of the last row.
+    """
+
+    number: int  # counted from 1
     start: int
     end: int
     peak: int  # row of the highest score
     score: float  # at the peak
     p_value: float | None = None  # how often, a row, normal data have an event as strong
+    kind: str | None = None
+    kind_scores: Mapping[str, float] = field(default_factory=dict, hash=False)  # best first
     direction: Direction | None = None
     size: float | None = None  # mean distance to the counterpart, in local spreads
+    contributions: Mapping[str, float] = field(default_factory=dict, hash=False)  # sum 1
+    reason: str = ""  # one sentence a person on call can use
     start_time: np.datetime64 | None = None
     end_time: np.datetime64 | None = None
+    peak_time: np.datetime64 | None = None
+
+    @classmethod
+    def of(cls, event: "Event", **more: Any) -> Self:
+        """The same event with more known of it."""
+        return cls(**{each.name: getattr(event, each.name) for each in fields(Event)} | more)
 
     def __len__(self) -> int:
         return self.end - self.start
+
+    @property
+    def channel(self) -> str | None:
+        """The channel with the largest share of the evidence."""
+        return max(self.contributions, key=self.contributions.__getitem__, default=None)
+
+    def to_dict(self, clock: Callable[[np.datetime64], Any] = str) -> dict[str, Any]:
+        """All of it as JSON values, for outputs to choose from; `clock` writes the times."""
+        times = {"start": self.start_time, "end": self.end_time, "peak": self.peak_time}
+        return {
+            "event": self.number,
+            "start_row": self.start,
+            "end_row": self.end,
+            "peak_row": self.peak,
+            **{name: None if time is None else clock(time) for name, time in times.items()},
+            "score": self.score,
+            "p_value": self.p_value,
+            "kind": self.kind,
+            "kind_scores": dict(self.kind_scores),
+            "direction": self.direction,
+            "size": self.size,
+            "channel": self.channel,
+            "contributions": dict(self.contributions),
+            "reason": self.reason,
+        }
 
 
 def find_events(
@@ -39,51 +78,48 @@ def find_events(
     rules: EventRules | None = None,
     *,
     calibration: Calibration | None = None,
-    deviation: FloatArray | None = None,
     time: NDArray[np.datetime64] | None = None,
 ) -> list[Event]:
     """The events of a scored series, in order of time.
 
-    `deviation` is the signed distance of each row to its normal counterpart in local spreads; it
-    gives direction and size. `time` gives the events their times, `calibration` their p-values.
+    `time` gives the events their times, `calibration` their p-values.
 
     >>> scores = np.array([0.1, 0.9, 0.2, 0.8, 0.1, 0.1, 0.1, 0.7])
     >>> events = find_events(scores, 0.5, EventRules(merge_gap=1))
-    >>> [(event.start, event.end, event.peak) for event in events]
-    [(1, 4, 1), (7, 8, 7)]
+    >>> [(event.number, event.start, event.end, event.peak) for event in events]
+    [(1, 1, 4, 1), (2, 7, 8, 7)]
     """
-    for name, array in (("deviation", deviation), ("time", time)):
-        if array is not None and len(array) != len(scores):
-            raise InputError(
-                f"{len(array)} rows of {name} for {len(scores)} scores", "give one for each score"
-            )
+    if time is not None and len(time) != len(scores):
+        raise InputError(
+            f"{len(time)} rows of time for {len(scores)} scores", "give one for each score"
+        )
     events = []
-    for start, end in event_spans(scores, threshold, rules or EventRules()).tolist():
+    spans = event_spans(scores, threshold, rules or EventRules()).tolist()
+    for number, (start, end) in enumerate(spans, start=1):
         peak = start + int(np.nanargmax(scores[start:end]))
         score = float(scores[peak])
-        direction, size = (None, None) if deviation is None else _effect(deviation[start:end])
+        p_value = None if calibration is None else float(calibration.event_p_values(score))
         events.append(
-            Event(
-                start,
-                end,
-                peak,
-                score,
-                None if calibration is None else float(calibration.event_p_values(score)),
-                direction,
-                size,
-                None if time is None else time[start],
-                None if time is None else time[end - 1],
-            )
+            Event(number, start, end, peak, score, p_value, **times_of(time, start, end, peak))
         )
     return events
 
 
-def _effect(deviation: FloatArray) -> tuple[Direction | None, float | None]:
-    """Direction and mean size of the deviation inside an event."""
+def times_of(
+    time: NDArray[np.datetime64] | None, start: int, end: int, peak: int
+) -> dict[str, Any]:
+    """The times of an event in these rows, where there are times."""
+    if time is None:
+        return {}
+    return {"start_time": time[start], "end_time": time[end - 1], "peak_time": time[peak]}
+
+
+def effect(deviation: FloatArray, config: EventConfig) -> tuple[Direction | None, float | None]:
+    """Direction and mean size of the signed distances of an event's rows to their counterpart."""
     known = deviation[np.isfinite(deviation)]
     if len(known) == 0:
         return None, None
     size, mean = float(np.abs(known).mean()), float(known.mean())
-    if abs(mean) < ONE_SIDED * size or size == 0:
+    if abs(mean) < config.one_sided * size or size == 0:
         return "both", size
     return ("up" if mean > 0 else "down"), size

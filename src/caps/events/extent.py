@@ -1,19 +1,15 @@
-"""Which rows of an event deviate: the stretches that find it are wider than what is odd in them."""
+"""Which rows of an event deviate: the windows that find it are wider than what is odd in them."""
 
 import numpy as np
 from numpy.typing import NDArray
 
+from caps.events.config import EventConfig
 from caps.neighbours import Counterpart
 
 FloatArray = NDArray[np.float64]
 
-UNUSUAL = 5.0  # spreads of the error beside the event; 4 and 6 are about as good
-SHARE = 0.1  # of the largest deviation: less is the tail of an event, or an error of its own
-EDGE = 0.4  # of what is unusual: rows next to unusual ones belong to them from here on
-LEAST = 0.02  # of the spread of training: closer is the same
 
-
-def excess(values: FloatArray, counterpart: Counterpart) -> FloatArray | None:
+def excess(values: FloatArray, counterpart: Counterpart, config: EventConfig) -> FloatArray | None:
     """How far each row of an event is from its counterpart, over what is not unusual yet.
 
     More than 1 deviates, rows that were not observed have 0. None where too little is known of
@@ -22,20 +18,22 @@ def excess(values: FloatArray, counterpart: Counterpart) -> FloatArray | None:
     if counterpart.error is None:
         return None
     away = np.abs(np.nan_to_num(values - counterpart.expected))
-    return np.asarray(away / max(UNUSUAL * counterpart.error, SHARE * float(away.max()), LEAST))
+    unusual, tail = config.unusual * counterpart.error, config.tail * float(away.max())
+    return np.asarray(away / max(unusual, tail, config.least_deviation))
 
 
-def deviating(excesses: list[FloatArray]) -> tuple[int, int] | None:
+def deviating(excesses: list[FloatArray], config: EventConfig) -> tuple[int, int] | None:
     """From the first to the last of the rows that deviate in any channel, with their edges.
 
-    >>> deviating([np.array([0.6, 0.1, 1.2, 0.3, 0.0]), np.array([0.0, 0.2, 0.4, 3.0, 0.9])])
+    >>> first, second = np.array([0.6, 0.1, 1.2, 0.3, 0.0]), np.array([0.0, 0.2, 0.4, 3.0, 0.9])
+    >>> deviating([first, second], EventConfig())
     (2, 5)
     """
     largest = np.max(excesses, axis=0)
     rows = np.flatnonzero(largest > 1)
     if len(rows) == 0:
         return None
-    quiet = np.flatnonzero(largest <= EDGE)
+    quiet = np.flatnonzero(largest <= config.edge)
     before, after = quiet[quiet < rows[0]], quiet[quiet > rows[-1]]
     start = int(before[-1]) + 1 if len(before) else 0
     return start, int(after[0]) if len(after) else len(largest)

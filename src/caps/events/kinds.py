@@ -11,21 +11,21 @@ import torch
 from numpy.typing import NDArray
 from scipy.ndimage import binary_closing
 
+from caps.events.config import EventConfig
 from caps.realize import Pretrained
 from caps.series import bridge, pad_short, window_starts
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
-# The router wants the support, and an event is wider than what happened. Rows that deviate by these
-# shares of the largest deviation stand in for it. On 381 simulated events found 16 rows too wide,
-# 47 % of kinds were right by the event's rows, 66 % by the mean over these shares.
-SHARES = (0.15, 0.3, 0.5)
-CLOSED = 7  # rows: a deviation that crosses zero does not end the support
-
 
 def event_kind(
-    pretrained: Pretrained, values: FloatArray, start: int, end: int, expected: FloatArray
+    pretrained: Pretrained,
+    values: FloatArray,
+    start: int,
+    end: int,
+    expected: FloatArray,
+    config: EventConfig,
 ) -> dict[str, float]:
     """q_k of every mode for the rows [start, end) of a scaled channel, best first, sum 1.
 
@@ -35,16 +35,16 @@ def event_kind(
     first = max(0, start - size)
     near, inside = values[first : end + size], slice(start - first, end - first)
     scores = []
-    for share in SHARES:
+    for share in config.support_shares:
         support = np.zeros(len(near), dtype=bool)
-        support[inside] = _deviating(near[inside] - expected, share)
+        support[inside] = _deviating(near[inside] - expected, share, config.support_closing)
         windows, supports = _windows(near, support, size)
-        told = pretrained.associate(
+        associations = pretrained.associate(
             torch.from_numpy(windows.astype(np.float32)),
             torch.from_numpy(supports.astype(np.float32)),
         )
         # Windows count by how much of the event they hold.
-        scores.append(np.average(told, axis=0, weights=supports.sum(axis=1)))
+        scores.append(np.average(associations, axis=0, weights=supports.sum(axis=1)))
     mean = np.mean(scores, axis=0)
     order = np.argsort(-mean, kind="stable")
     return {pretrained.modes[k].name: float(mean[k]) for k in order}
@@ -57,13 +57,13 @@ def load_weights(source: Pretrained | str | os.PathLike[str] | None) -> Pretrain
     return Pretrained.load(None if source is None else Path(source))
 
 
-def _deviating(away: FloatArray, share: float) -> BoolArray:
+def _deviating(away: FloatArray, share: float, closing: int) -> BoolArray:
     """Rows at least `share` as far away as the three farthest on average."""
     size = np.abs(np.where(np.isfinite(away), away, 0.0))
     largest = float(np.sort(size)[-3:].mean())
     kept = size >= min(share * largest, size.max())
-    closed = binary_closing(np.pad(kept, CLOSED), np.ones(CLOSED, dtype=bool))[CLOSED:-CLOSED]
-    return np.asarray(kept | closed)
+    closed = binary_closing(np.pad(kept, closing), np.ones(closing, dtype=bool))
+    return np.asarray(kept | closed[closing:-closing])
 
 
 def _windows(values: FloatArray, support: BoolArray, size: int) -> tuple[FloatArray, BoolArray]:
@@ -77,6 +77,6 @@ def _windows(values: FloatArray, support: BoolArray, size: int) -> tuple[FloatAr
     else:
         centred = first + (length - size) // 2
         starts = np.array([min(max(centred, 0), max(0, len(values) - size))])
-    places = starts[:, None] + np.arange(size)
-    held = marks[places].any(axis=1)
-    return filled[places[held]], marks[places[held]]
+    rows = starts[:, None] + np.arange(size)
+    rows = rows[marks[rows].any(axis=1)]
+    return filled[rows], marks[rows]

@@ -1,4 +1,4 @@
-"""The stretch of the training part that comes nearest to an event."""
+"""The subsequence of the training part that comes nearest to an event."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -21,23 +21,21 @@ from caps.series import write_moment
 
 FloatArray = NDArray[np.float64]
 
-FAR = 1.5  # times the usual distance: less is not unlike
-
 
 class Match(NamedTuple):
-    """A stretch around the peak of an event, and the one of training most like it, both scaled."""
+    """A subsequence around the peak of an event, and its nearest neighbour in training; scaled."""
 
-    start: int  # row of the training part where the one of training begins
-    place: int  # row of the series where the stretch that it is compared with begins
-    distance: float  # root mean square, in spreads of training
+    start: int  # row of the training part where the neighbour begins
+    row: int  # of the series, where the subsequence that it is compared with begins
+    distance: float  # root mean square, in std of training
     times: float  # what the loudest measure of the memory says, over what is usual for it
-    loudness: float  # in spreads of what the memory says of normal rows
+    loudness: float  # in std of what the memory says of normal rows
     values: FloatArray  # (length,) of training as they would lie here
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Nearest:
-    """The stretch of training most like the one around the peak of an event.
+    """The subsequence of training most like the one around the peak of an event.
 
     `values` are in the units of the data and beside `rows` of the input; their level is moved and
     their size changed as far as the comparison left them out.
@@ -48,23 +46,24 @@ class Nearest:
     end: int  # exclusive
     start_time: np.datetime64 | None  # where training has regular times
     end_time: np.datetime64 | None  # of the last row
-    distance: float  # root mean square, in spreads of training
+    distance: float  # root mean square, in std of training
     times: float  # what the loudest measure of the memory says, over what is usual for it
     rows: NDArray[np.intp]
     values: FloatArray  # not-a-number where training was not observed
 
-    def sentence(self, timezone: str | None = None) -> str:
-        """How like the past this is, and where the nearest of it is."""
+    def sentence(self, far: float, timezone: str | None = None) -> str:
+        """How like the past this is, and where the nearest of it is.
+
+        From `far` times the usual distance on, it is like none of it.
+        """
         where = f"row {self.start:,} of training"
         if self.start_time is not None:
             where = _clock(self.start_time, timezone)
-        stretch = f"of {self.end - self.start:,} rows, from {where} on,"
-        if self.times < FAR:
-            return (
-                f"Training knows the like: the nearest stretch {stretch} is about as far as usual."
-            )
+        which = f"of {self.end - self.start:,} rows, from {where} on,"
+        if self.times < far:
+            return f"Training knows the like: the nearest stretch {which} is about as far as usual."
         return (
-            f"No stretch of training looks like this: the nearest one {stretch} is "
+            f"No stretch of training looks like this: the nearest one {which} is "
             f"{self.times:.1f} times as far from it as usual."
         )
 
@@ -81,7 +80,7 @@ def nearest_match(
     """What the loudest part of the memory compares the scaled values around the peak with.
 
     `usual` is what the scores were held to. An event that lies in the training part is no match of
-    its own, nor are the rows around it. None where no stretch around the peak can be compared.
+    its own, nor are the rows around it. None where nothing around the peak can be compared.
     """
     matches = _matches(memory, values, event, usual, overlap, causal)
     return max(matches, key=lambda match: match.loudness, default=None)

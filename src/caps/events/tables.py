@@ -1,15 +1,28 @@
 """Results as frames in the user's own library."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from caps.events.analysis import Analysis, Explanation
+from caps.events.analysis import Analysis
+from caps.events.events import Event
 from caps.series import Series
 
 CONTRIBUTION = "contribution_"  # before the name of a channel
+TYPES: dict[str, Any] = {
+    "event": np.intp,
+    "start_row": np.intp,
+    "end_row": np.intp,
+    "score": np.float64,
+    "p_value": np.float64,
+    "kind": object,
+    "direction": object,
+    "size": np.float64,
+    "channel": object,
+}
 
 
 def score_table(analysis: Analysis) -> Any:
@@ -27,31 +40,26 @@ def score_table(analysis: Analysis) -> Any:
     return analysis.series.frame(columns)
 
 
-def event_table(analysis: Analysis, explained: list[Explanation]) -> Any:
+def event_table(analysis: Analysis, events: Sequence[Event]) -> Any:
     """One row for each event; start, end and peak are times where the series has some.
 
     The end is that of the last row; `end_row` is exclusive.
     """
-    events = [each.event for each in explained]
-    series = analysis.series
+    series, facts = analysis.series, [event.to_dict() for event in events]
     columns: dict[str, Any] = {
-        "event": np.array([each.number for each in explained], dtype=np.intp),
+        name: np.array([each[name] for each in facts], dtype=kind) for name, kind in TYPES.items()
+    }
+    columns = {
+        "event": columns["event"],
         "start": _moments(series, [event.start for event in events]),
         "end": _moments(series, [event.end - 1 for event in events]),
         "peak": _moments(series, [event.peak for event in events]),
-        "start_row": np.array([event.start for event in events], dtype=np.intp),
-        "end_row": np.array([event.end for event in events], dtype=np.intp),
-        "score": np.array([event.score for event in events], dtype=np.float64),
-        "p_value": np.array([event.p_value for event in events], dtype=np.float64),
-        "kind": _texts([each.kind for each in explained]),
-        "direction": _texts([event.direction for event in events]),
-        "size": np.array([event.size for event in events], dtype=np.float64),
-        "channel": _texts([each.channels[0].name for each in explained]),
+        **columns,
     }
     names = analysis.fitted.names
     if len(names) > 1:
         for name in names:
-            shares = [each.contributions[name] for each in explained]
+            shares = [event.contributions[name] for event in events]
             columns[f"{CONTRIBUTION}{name}"] = np.array(shares, dtype=np.float64)
     origin = replace(series.origin, index=None, time_column=None, time_name=None)
     return origin.frame(columns, None, None)
@@ -68,9 +76,3 @@ def _moments(series: Series, rows: list[int]) -> Any:
     if getattr(taken.index, "dtype", None) is not None and taken.index.dtype.kind == "M":
         return taken.index
     return series.time[which]
-
-
-def _texts(texts: list[str | None]) -> NDArray[np.object_]:
-    array = np.empty(len(texts), dtype=object)
-    array[:] = texts
-    return array

@@ -2,7 +2,7 @@
 
 The networks of a model have the same layers, so their weights are stacked, and the graph picks
 those of the channel that is asked for: (windows, channel) -> logits. A window is scaled by its
-own level and spread inside the graph, as it is inside the network.
+own level and std inside the graph, as it is inside the network.
 """
 
 import logging
@@ -36,29 +36,29 @@ class Stacked(nn.Module):
             name for name, each in layers.state_dict().items() if each.is_floating_point()
         ]
         generator = torch.Generator().manual_seed(0)
-        for place, name in enumerate(self.names):
+        for index, name in enumerate(self.names):
             shape = layers.state_dict()[name].shape
             # All different: the exporter makes one of equal ones.
-            self.register_buffer(stack(place), torch.rand(count, *shape, generator=generator))
+            self.register_buffer(stack(index), torch.rand(count, *shape, generator=generator))
 
     def forward(self, windows: Tensor, channel: Tensor) -> Tensor:  # (batch, time), (1,)
         weights = {
-            name: self.get_buffer(stack(place)).index_select(0, channel).squeeze(0)
-            for place, name in enumerate(self.names)
+            name: self.get_buffer(stack(index)).index_select(0, channel).squeeze(0)
+            for index, name in enumerate(self.names)
         }
         logits: Tensor = torch.func.functional_call(self._layers[0], weights, (windows,))
         return logits
 
 
-def stack(place: int) -> str:
-    """The name in the graph of the weights at a place among the names."""
-    return f"stack{place}"
+def stack(index: int) -> str:
+    """The name in the graph of the weights at an index among the names."""
+    return f"stack{index}"
 
 
 def graph_of(detectors: Sequence[Detector], description: str) -> bytes:
     """A serialized ONNX model of the networks with a description in its metadata."""
     try:
-        from onnx import ModelProto, numpy_helper
+        from onnx import ModelProto, numpy_helper  # here, as it is an extra
     except ImportError:
         raise InputError("onnx is not installed", "pip install 'caps-tsad[onnx]'") from None
     config = detectors[0].config
@@ -68,7 +68,7 @@ def graph_of(detectors: Sequence[Detector], description: str) -> bytes:
     model = ModelProto()
     model.CopyFrom(template)
     states = [detector.state_dict() for detector in detectors]
-    waiting = {stack(place): name for place, name in enumerate(names)}
+    waiting = {stack(index): name for index, name in enumerate(names)}
     for tensor in model.graph.initializer:
         if name := waiting.pop(tensor.name, None):
             weights = torch.stack([state[name] for state in states]).numpy()
@@ -85,7 +85,7 @@ def graph_of(detectors: Sequence[Detector], description: str) -> bytes:
 
 @lru_cache(maxsize=REMEMBERED)
 def _template(config: DetectorConfig, count: int) -> tuple[list[str], Any]:
-    """The names of the weights, and a graph that holds others in their place."""
+    """The names of the weights, and a graph that holds others instead."""
     stacked = Stacked(config, count).eval()
     with _quiet():
         program = torch.onnx.export(

@@ -2,22 +2,19 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from caps.errors import ArtifactError, CapsError, InputError
-from caps.events import Analysis, Event
 from caps.export.file import CHANNEL, DESCRIPTION, LOGITS, WINDOWS, read_description, read_sealed
+from caps.fitted_model import FittedModel, configs_of
 from caps.network import DetectorConfig, row_logits
-from caps.scoring import Fitted, alarm_rate, build, on_regular_grid, read_channels
+from caps.scoring import Fitted, alarm_rate, build
 from caps.series import Series, bridge
-
-if TYPE_CHECKING:
-    from caps.stream import Stream
 
 FloatArray = NDArray[np.float64]
 
@@ -30,7 +27,7 @@ class OnnxDetector:
     """The network of one channel, in the graph of all of them."""
 
     session: Any  # an onnxruntime.InferenceSession
-    place: NDArray[np.int64]  # (1,), of its weights in the graph
+    network: NDArray[np.int64]  # (1,), index of its weights in the graph
     config: DetectorConfig
 
     def row_logits(
@@ -43,18 +40,21 @@ class OnnxDetector:
         logits = np.empty(windows.shape)
         for first in range(0, len(windows), BATCH):
             batch = bridge(windows[first : first + BATCH]).astype(np.float32)
-            feed = {WINDOWS: batch, CHANNEL: self.place}
+            feed = {WINDOWS: batch, CHANNEL: self.network}
             logits[first : first + BATCH] = self.session.run([LOGITS], feed)[0]
         return logits
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class OnnxModel:
-    """A model that `caps export` wrote; scores are those of the model it was made from."""
+class OnnxModel(FittedModel):
+    """A model that `caps export` wrote; scores are those of the model it was made from.
 
-    fitted: Fitted
-    alarms: str | float
-    bets: FloatArray  # of the drift watch, worked out at export
+    Methods take an array (time,) or (time, channel) in the order of `names_`, a `Series`, or any
+    table that `caps.read` takes, where narwhals and pandas are installed.
+    """
+
+    def __init__(self, fitted: Fitted, alarms: str | float, bets: FloatArray) -> None:
+        self.fitted_, self.alarms = fitted, alarms
+        self.bets_ = bets
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, threads: int = 1) -> Self:
@@ -69,6 +69,7 @@ class OnnxModel:
             text = session.get_modelmeta().custom_metadata_map.get(DESCRIPTION)
             facts, banks = read_description(text)
             fitted = build(facts["model"], banks, _Detectors(session, facts["networks"]))
+            configs_of(fitted)
             alarm_rate(facts["alarms"], fitted.step)
             return cls(fitted, facts["alarms"], _bets(facts["bets"]))
         except CapsError as error:
@@ -78,67 +79,10 @@ class OnnxModel:
                 f"{name} does not hold what it says ({error})", "export the model again"
             ) from None
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The channels, in order."""
-        return self.fitted.names
-
-    @property
-    def threshold(self) -> float:
-        """The score from which on a row is part of an event."""
-        return self.fitted.threshold(self.alarms)
-
-    def with_alarms(self, alarms: str | float) -> "OnnxModel":
-        """The same model with another alarm budget."""
-        alarm_rate(alarms, self.fitted.step)
-        return replace(self, alarms=alarms)
-
-    def analyze(self, X: Any) -> Analysis:
-        """Score once, look at it in many ways: scores, p-values, events, other budgets.
-
-        `X` is an array (time,) or (time, channel) in the order of `names`, a `Series`, or any
-        table that `caps.read` takes, where narwhals and pandas are installed.
-        """
-        series = self._series(X)
-        grid, rows, notes = on_regular_grid(series)
-        return Analysis(
-            series=series,
-            grid=grid,
-            rows=rows,
-            fitted=self.fitted,
-            scores=self.fitted.score(grid),
-            threshold=self.threshold,
-            rules=self.fitted.calibration.rules,
-            notes=tuple(notes),
-        )
-
-    def score(self, X: Any) -> FloatArray:
-        """One score in [0, 1] for each row, higher is more anomalous; not-a-number for no value."""
-        return self.analyze(X).score
-
-    def events(self, X: Any) -> tuple[Event, ...]:
-        """The events in order of time, in rows of `X`."""
-        return self.analyze(X).events
-
-    def stream(self, *, lateness: int = 0, state: str | os.PathLike[str] | None = None) -> "Stream":
-        """Score rows as they come; of a model fitted with `causal=True`. See `CAPS.stream`.
-
-        A `state`, to write and to continue from, needs safetensors.
-        """
-        from caps.stream import DriftWatch, Stream
-
-        drift = DriftWatch(self.fitted.calibration, self.bets)
-        stream = Stream(self.fitted, self.threshold, lateness=lateness, drift=drift)
-        if state is not None:
-            from caps.stream import SavedStreams
-
-            SavedStreams(Path(state)).restore("", stream)
-        return stream
-
-    def _series(self, X: Any) -> Series:
+    def _read(self, X: Any) -> Series:
         if not isinstance(X, np.ndarray | list | tuple):
             try:
-                return read_channels(X, self.names)
+                return super()._read(X)
             except ModuleNotFoundError as error:
                 raise InputError(
                     f"a {type(X).__name__} is read by {error.name}, which is not installed",
@@ -149,13 +93,13 @@ class OnnxModel:
         except (TypeError, ValueError) as error:
             raise InputError(f"no rows of numbers ({error})", "give numbers only") from None
         values = values[:, None] if values.ndim == 1 else values
-        if values.ndim != 2 or values.shape[1] != len(self.names) or len(values) == 0:
+        if values.ndim != 2 or values.shape[1] != len(self.names_) or len(values) == 0:
             raise InputError(
-                f"values of shape {np.shape(X)} for the channels {', '.join(self.names)}",
+                f"values of shape {np.shape(X)} for the channels {', '.join(self.names_)}",
                 "give at least one row, and one number in it for each channel: (time, channel)",
             )
         seen = np.isfinite(values)
-        return Series(np.where(seen, values, np.nan), seen, self.names)
+        return Series(np.where(seen, values, np.nan), seen, self.names_)
 
 
 class _Detectors:
@@ -163,11 +107,11 @@ class _Detectors:
 
     def __init__(self, session: Any, networks: Mapping[str, int]) -> None:
         self.session = session
-        self.networks = {int(place): int(network) for place, network in networks.items()}
+        self.networks = {int(channel): int(network) for channel, network in networks.items()}
         if sorted(self.networks.values()) != list(range(len(self.networks))):
             raise ArtifactError("networks and channels differ", "export it again")
 
-    def __call__(self, place: int, config: DetectorConfig) -> OnnxDetector:
+    def __call__(self, channel: int, config: DetectorConfig) -> OnnxDetector:
         inputs = {each.name: (each.type, each.shape[1:]) for each in self.session.get_inputs()}
         outputs = {each.name: (each.type, each.shape[1:]) for each in self.session.get_outputs()}
         windows = ("tensor(float)", [config.window])
@@ -175,7 +119,7 @@ class _Detectors:
             raise ArtifactError("its graph takes no windows of the model", "export it again")
         if outputs != {LOGITS: windows}:
             raise ArtifactError("its graph gives no logits of windows", "export it again")
-        network = np.array([self.networks[place]], dtype=np.int64)
+        network = np.array([self.networks[channel]], dtype=np.int64)
         return OnnxDetector(self.session, network, config)
 
 
@@ -188,7 +132,7 @@ def _bets(values: Any) -> FloatArray:
 
 def _session(content: bytes, name: str, threads: int) -> Any:
     try:
-        import onnxruntime
+        import onnxruntime  # here, as it is an extra
     except ImportError:
         raise InputError(
             "onnxruntime is not installed", "pip install onnxruntime, or 'caps-tsad[onnx]'"

@@ -12,6 +12,7 @@ from caps.estimator import CAPS
 from caps.export.file import described, sealed
 from caps.export.graph import graph_of
 from caps.export.model import OnnxModel
+from caps.fitted_model import configs_of
 from caps.network import Detector
 from caps.replacing import check_file
 from caps.scoring import Fitted, LearnedChannel, describe
@@ -37,8 +38,8 @@ def write_onnx(model: CAPS, path: str | os.PathLike[str]) -> Exported:
     check_file(path)
     fitted: Fitted = model.fitted_
     learned = {
-        place: channel.detector
-        for place, channel in enumerate(fitted.channels)
+        index: channel.detector
+        for index, channel in enumerate(fitted.channels)
         if isinstance(channel, LearnedChannel) and isinstance(channel.detector, Detector)
     }
     if not learned:
@@ -46,15 +47,16 @@ def write_onnx(model: CAPS, path: str | os.PathLike[str]) -> Exported:
             "no channel of the model has a detector, there is nothing to export",
             "fit it on a series that varies",
         )
+    _, stream = configs_of(fitted)
     facts = {
         "alarms": model.alarms,
         "model": describe(fitted),
-        "networks": {str(place): network for network, place in enumerate(learned)},
-        "bets": DriftWatch(fitted.calibration).bets.tolist(),
+        "networks": {str(index): network for network, index in enumerate(learned)},
+        "bets": DriftWatch(fitted.calibration, stream.drift).bets.tolist(),
     }
     description = described(facts, [channel.bank for channel in fitted.channels])
     content = sealed(graph_of(list(learned.values()), description))
-    difference = _difference(fitted, OnnxModel.from_bytes(content, str(path)).fitted)
+    difference = _difference(fitted, OnnxModel.from_bytes(content, str(path)).fitted_)
     if difference > LARGEST_DIFFERENCE:
         raise CapsError(
             f"the exported graph scores differently, by up to {difference:g}",
@@ -69,8 +71,8 @@ def _difference(fitted: Fitted, exported: Fitted) -> float:
     """How far apart the scores of the last rows of training are."""
     banks = [channel.bank[-CHECKED_ROWS:] for channel in fitted.channels]
     scaled = np.full((max(len(bank) for bank in banks), len(banks)), np.nan)
-    for place, bank in enumerate(banks):
-        scaled[len(scaled) - len(bank) :, place] = bank
+    for index, bank in enumerate(banks):
+        scaled[len(scaled) - len(bank) :, index] = bank
     values = fitted.scaler.inverse(scaled)
     series = Series(values, np.isfinite(values), fitted.names)
     apart = np.abs(fitted.score(series).score - exported.score(series).score)

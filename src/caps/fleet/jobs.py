@@ -166,12 +166,11 @@ def _scored(task: Task) -> dict[str, Any]:
 
 def _write(task: Task, model: "CAPS", series: Series, told: dict[str, Any]) -> dict[str, Any]:
     """Write model, scores and events, then the marker; return the facts of the series."""
-    from caps.events import event_table, score_table
+    from caps.events import score_table
 
     entry, analysis = task.entry, model.analyze(series)
     scores = score_columns(entry.id, series, score_table(analysis))
-    found = event_table(analysis, analysis.explanations())
-    events = event_columns(entry.id, series, found, scores["score"])
+    events = event_columns(entry.id, analysis.explanations())
     task.marker.unlink(missing_ok=True)  # of other options: what it speaks of is replaced now
     if task.models is None:
         model.save(task.out / MODELS / entry.name)

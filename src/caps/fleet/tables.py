@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from caps.artifacts import replacing
 from caps.errors import InputError
+from caps.events import Event
 from caps.series import Series
 
 SMALLEST = 1e-300  # p-value, for its logarithm
@@ -75,32 +75,16 @@ Columns = Mapping[str, Any]
 
 def score_columns(id: str, series: Series, frame: Any) -> dict[str, Any]:
     """The rows of the data set of scores; times in UTC."""
-    told = {name: np.asarray(frame[name]) for name in ("score", "p_value", "flag", "event")}
+    scores = {name: np.asarray(frame[name]) for name in ("score", "p_value", "flag", "event")}
     rows = np.arange(len(series))
-    return {"series": [id] * len(rows), "row": rows, "time": _times(series, rows), **told}
+    return {"series": [id] * len(rows), "row": rows, "time": _times(series, rows), **scores}
 
 
-def event_columns(
-    id: str, series: Series, frame: Any, score: NDArray[np.float64]
-) -> dict[str, Any]:
+def event_columns(id: str, events: Sequence[Event]) -> dict[str, Any]:
     """The rows of the data set of events; the end is that of the last row, `end_row` exclusive."""
-    names = ("event", "start_row", "end_row", "score", "p_value", "size")
-    told: dict[str, Any] = {name: np.asarray(frame[name]) for name in names}
-    for name in ("kind", "direction", "channel"):
-        told[name] = [each if isinstance(each, str) else None for each in frame[name]]
-    start, end = told["start_row"].astype(np.intp), told["end_row"].astype(np.intp)
-    peaks = [
-        first + int(np.nanargmax(score[first:last])) for first, last in zip(start, end, strict=True)
-    ]
-    peak = np.array(peaks, dtype=np.intp)
-    return {
-        "series": [id] * len(start),
-        "start": _times(series, start),
-        "end": _times(series, end - 1),
-        "peak": _times(series, peak),
-        "peak_row": peak,
-        **told,
-    }
+    facts = [event.to_dict(_microseconds) for event in events]
+    columns = {name: [each.get(name) for each in facts] for name in COLUMNS["events"]}
+    return columns | {"series": [id] * len(facts)}
 
 
 def strongest(events: Columns) -> dict[str, Any]:
@@ -109,11 +93,11 @@ def strongest(events: Columns) -> dict[str, Any]:
         return {"severity": 0.0}
     p_values = np.maximum(np.asarray(events["p_value"], dtype=np.float64), SMALLEST)
     first = int(np.lexsort((-np.asarray(events["score"]), p_values))[0])
-    moments = events["start"]
+    moment = events["start"][first]
     return {
         "severity": float(-np.log10(p_values[first])),
         "strongest_row": int(events["start_row"][first]),
-        "strongest_time": None if moments is None else str(moments[first]),
+        "strongest_time": None if moment is None else str(moment),
         "strongest_kind": events["kind"][first],
         "strongest_channel": events["channel"][first],
     }
@@ -158,7 +142,7 @@ def check_parquet() -> None:
 
 def _arrow() -> tuple[Any, Any]:
     try:
-        import pyarrow
+        import pyarrow  # here, as it is an extra that takes a tenth of a second
         from pyarrow import parquet
     except ImportError:
         raise InputError(
@@ -175,4 +159,8 @@ def _type(arrow: Any, text: str) -> Any:
 
 
 def _times(series: Series, rows: Any) -> Any:
-    return None if series.time is None else series.time[rows].astype("datetime64[us]")
+    return None if series.time is None else _microseconds(series.time[rows])
+
+
+def _microseconds(time: Any) -> Any:
+    return time.astype("datetime64[us]")

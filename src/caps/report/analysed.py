@@ -37,11 +37,11 @@ def analysed_report(
     return Report(
         title=title,
         channels=tuple(
-            Channel(name, series.values[:, place]) for place, name in enumerate(series.channels)
+            Channel(name, series.values[:, index]) for index, name in enumerate(series.channels)
         ),
         scores=analysis.score,
         threshold=analysis.threshold,
-        events=tuple(_card(each) for each in explained),
+        events=tuple(event_card(each) for each in explained),
         time=time,
         clock=clock,
         training_end=training_end,
@@ -90,20 +90,21 @@ def _is_number(text: str) -> bool:
 
 
 def _nearest(explained: "Explanation") -> NDArray[np.float64] | None:
-    """The nearest stretch of the past where it lies in the panel."""
+    """The nearest subsequence of the past where it lies in the panel."""
     nearest, views = explained.nearest, explained.channels
     if nearest is None:
         return None
     drawn = np.full((len(views[0].rows), len(views)), np.nan)
-    for place, view in enumerate(views):
+    for index, view in enumerate(views):
         if view.name == nearest.channel:
             _, here, there = np.intersect1d(view.rows, nearest.rows, return_indices=True)
-            drawn[here, place] = nearest.values[there]
+            drawn[here, index] = nearest.values[there]
     return drawn
 
 
-def _card(explained: "Explanation") -> EventCard:
-    event, views = explained.event, explained.channels
+def event_card(explained: "Explanation") -> EventCard:
+    """An explained event with the panel that the report shows of it."""
+    views = explained.channels
     panel = Panel(
         start=int(views[0].rows[0]),
         channels=tuple(view.name for view in views),
@@ -111,18 +112,4 @@ def _card(explained: "Explanation") -> EventCard:
         counterpart=np.column_stack([view.counterpart for view in views]),
         nearest=_nearest(explained),
     )
-    return EventCard(
-        id=explained.number,
-        start=event.start,
-        end=event.end,
-        peak=event.peak,
-        score=event.score,
-        p_value=event.p_value,
-        kind=explained.kind,
-        kind_scores=explained.kind_scores,
-        direction=event.direction,
-        size=event.size,
-        contributions=explained.contributions,
-        reason=explained.reason,
-        panel=panel,
-    )
+    return EventCard.of(explained, panel=panel)

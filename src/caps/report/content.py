@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caps.errors import InputError
+from caps.events import Event
 
 FloatArray = NDArray[np.float64]
 Fact = str | int | float
@@ -26,7 +27,7 @@ class Panel:
     """An event in its context: consecutive rows from `start` on, and what normal would have been.
 
     `counterpart` has the shape of `values`; not-a-number where nothing is claimed. So has
-    `nearest`, the stretch of the past that comes nearest, if there is one to show.
+    `nearest`, the subsequence of the past that comes nearest, if there is one to show.
     """
 
     start: int
@@ -60,38 +61,27 @@ class Panel:
         return self.start + len(self.values)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class EventCard:
-    """One event and all that is known about it; `end` is exclusive.
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class EventCard(Event):
+    """An event with the panel that shows it; `kind` is None if the kinds were not validated."""
 
-    `kind` is None when the kinds could not be validated; `kind_scores` are the router's.
-    `size` is the mean distance to the counterpart in local spreads, `contributions` the share
-    of each channel, `reason` one sentence.
-    """
-
-    id: int
-    start: int
-    end: int
-    peak: int
-    score: float
-    p_value: float | None = None
-    kind: str | None = None
-    kind_scores: Mapping[str, float] = field(default_factory=dict)
-    direction: str | None = None
-    size: float | None = None
-    contributions: Mapping[str, float] = field(default_factory=dict)
-    reason: str = ""
     panel: Panel | None = None
+
+    @property
+    def id(self) -> int:
+        """What the page calls it by."""
+        return self.number
 
     def __post_init__(self) -> None:
         if not 0 <= self.start <= self.peak < self.end:
             raise InputError(
-                f"event {self.id} has start {self.start}, peak {self.peak}, end {self.end}",
+                f"event {self.number} has start {self.start}, peak {self.peak}, end {self.end}",
                 "give rows with start <= peak < end",
             )
         if self.direction is not None and self.direction not in DIRECTIONS:
             raise InputError(
-                f"event {self.id} goes {self.direction!r}", f"use one of {', '.join(DIRECTIONS)}"
+                f"event {self.number} goes {self.direction!r}",
+                f"use one of {', '.join(DIRECTIONS)}",
             )
 
     @property
@@ -123,7 +113,7 @@ class Report:
     `training_end` were trained on. `budget` names the row of `budgets` that is in force.
 
     >>> values = np.array([1.0, 2.0, 9.0, 2.0])
-    >>> event = EventCard(id=1, start=2, end=3, peak=2, score=0.9)
+    >>> event = EventCard(1, start=2, end=3, peak=2, score=0.9)
     >>> report = Report("pump 4", (Channel("flow", values),), values / 10, 0.5, (event,))
     >>> len(report)
     4
@@ -170,19 +160,19 @@ class Report:
         return len(self.scores)
 
     def _check_events(self) -> None:
-        ids = [event.id for event in self.events]
-        if len(set(ids)) < len(ids):
+        numbers = [event.number for event in self.events]
+        if len(set(numbers)) < len(numbers):
             raise InputError("two events have the same id", "number the events")
         for event in self.events:
             if event.end > len(self):
                 raise InputError(
-                    f"event {event.id} ends at row {event.end} of {len(self)}",
+                    f"event {event.number} ends at row {event.end} of {len(self)}",
                     "give events inside the series",
                 )
             panel = event.panel
             if panel is not None and not 0 <= panel.start < panel.end <= len(self):
                 raise InputError(
-                    f"the panel of event {event.id} covers rows {panel.start} to {panel.end} of "
-                    f"{len(self)}",
+                    f"the panel of event {event.number} covers rows {panel.start} to {panel.end} "
+                    f"of {len(self)}",
                     "give panels inside the series",
                 )

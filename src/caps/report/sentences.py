@@ -34,7 +34,7 @@ def summary(report: Report, timeline: Timeline) -> str:
 
 
 def _which(event: EventCard, timeline: Timeline, events: int) -> str:
-    subject = "it" if events == 1 else f"the strongest (number {event.id})"
+    subject = "it" if events == 1 else f"the strongest (number {event.number})"
     where = f" in {carriers(event, most=1)}" if event.channels else ""
     aside = f", a {event.kind} anomaly{where}," if event.kind else where
     began = f"{timeline.moment(event.start)} {timeline.clock}".strip()

@@ -92,19 +92,15 @@ class Found:
 
     def explain(self, number: int) -> Explained:
         """Why event `number` is one."""
-        told = self.analysis.explain(number)
-        event = _event(self.analysis, self.axis, number, self.analysis.events[number - 1])
+        event = self.analysis.explain(number)
+        facts = event.to_dict() | {
+            "event": _answer(event, self.axis),
+            "meaning": KINDS.get(event.kind or ""),
+            "rarity": rarity(event.p_value),
+            "nearest": None if event.nearest is None else _nearest(event.nearest, self.axis),
+        }
         return Explained(
-            event=event,
-            kind=told.kind,
-            meaning=KINDS.get(told.kind or ""),
-            kind_scores=told.kind_scores,
-            direction=told.event.direction,
-            size=_finite(told.event.size),
-            contributions=told.contributions,
-            rarity=rarity(event.p_value),
-            reason=told.reason,
-            nearest=None if told.nearest is None else _nearest(told.nearest, self.axis),
+            **{name: facts[name] for name in Explained.model_fields if name != "channels"},
             channels=[
                 View(
                     name=view.name,
@@ -115,7 +111,7 @@ class Found:
                     values=listed(view.values),
                     counterpart=listed(view.counterpart),
                 )
-                for view in told.channels
+                for view in event.channels
             ],
         )
 
@@ -153,32 +149,25 @@ def events_of(analysis: Analysis, axis: Axis) -> list[Event]:
     if len(numbers) > MOST_EVENTS:
         ranked = sorted(numbers, key=lambda number: -analysis.spans[number - 1].score)
         numbers = sorted(ranked[:MOST_EVENTS])
-    events = analysis.events
-    return [_event(analysis, axis, number, events[number - 1]) for number in numbers]
+    return [_answer(analysis.events[number - 1], axis) for number in numbers]
 
 
-def _event(analysis: Analysis, axis: Axis, number: int, event: FoundEvent) -> Event:
-    shares = analysis.contributions(number)
-    return Event(
-        number=number,
-        start_row=event.start,
-        end_row=event.end,
-        peak_row=event.peak,
-        start=axis.moment(event.start),
-        end=axis.moment(event.end - 1),
-        peak=axis.moment(event.peak),
-        lasting=axis.timeline.lasting(event.start, event.end),
-        extent=axis.extent(event.start, event.end),
-        score=event.score,
-        p_value=_finite(event.p_value),
-        channel=max(shares, key=lambda name: shares[name]),
-    )
+def _answer(event: FoundEvent, axis: Axis) -> Event:
+    facts = event.to_dict() | {
+        "number": event.number,
+        "start": axis.moment(event.start),
+        "end": axis.moment(event.end - 1),
+        "peak": axis.moment(event.peak),
+        "lasting": axis.timeline.lasting(event.start, event.end),
+        "extent": axis.extent(event.start, event.end),
+    }
+    return Event(**{name: facts[name] for name in Event.model_fields})
 
 
 def _nearest(found: FoundNearest, axis: Axis) -> Nearest:
-    """All that is known of the nearest stretch, whatever an explanation holds of it."""
-    told = {each.name: _plain(getattr(found, each.name), axis) for each in fields(found)}
-    return Nearest(**told, x=axis.positions[found.rows].tolist())
+    """All that is known of the nearest subsequence, whatever an explanation holds of it."""
+    facts = {each.name: _plain(getattr(found, each.name), axis) for each in fields(found)}
+    return Nearest(**facts, x=axis.positions[found.rows].tolist())
 
 
 def _plain(value: Any, axis: Axis) -> Any:

@@ -78,23 +78,12 @@ def _told(taken: Taken) -> StreamUpdate:
     update = taken.update
     return StreamUpdate(
         row=update.rows.tolist(),
-        time=None if update.times is None else [_text(time) or "" for time in update.times],
+        time=None if update.times is None else [_text(time) for time in update.times],
         score=listed(update.scores),
         p_value=listed(update.p_values),
         threshold=taken.threshold,
         changes=[
-            EventChange(
-                what=change.what,
-                number=change.number,
-                start_row=change.event.start,
-                end_row=change.event.end,
-                peak_row=change.event.peak,
-                start=_text(change.event.start_time),
-                end=_text(change.event.end_time),
-                score=change.event.score,
-                p_value=change.event.p_value,
-                contributions=change.contributions,
-            )
+            EventChange(what=change.what, number=change.number, **change.to_dict(_text))
             for change in update.changes
         ],
         drift=update.drift,
@@ -105,6 +94,6 @@ def _told(taken: Taken) -> StreamUpdate:
     )
 
 
-def _text(time: np.datetime64 | None) -> str | None:
+def _text(time: np.datetime64) -> str:
     """A time in UTC, to the millisecond."""
-    return None if time is None else write_moment(time, "ms", separator="T")
+    return write_moment(time, "ms", separator="T")

@@ -6,17 +6,21 @@ from caps.lazy import on_first_use
 
 if TYPE_CHECKING:
     from caps.stream.arrivals import Counts
+    from caps.stream.config import ArrivalConfig, DriftConfig, StreamConfig
     from caps.stream.drift import DriftWatch
     from caps.stream.storage import SavedStreams, save_streams
     from caps.stream.stream import Stream, Update
     from caps.stream.tracker import EventChange
 
 __all__ = [
+    "ArrivalConfig",
     "Counts",
+    "DriftConfig",
     "DriftWatch",
     "EventChange",
     "SavedStreams",
     "Stream",
+    "StreamConfig",
     "Update",
     "save_streams",
 ]
@@ -24,11 +28,14 @@ __all__ = [
 __getattr__ = on_first_use(
     __name__,
     {
+        "ArrivalConfig": "config",
         "Counts": "arrivals",
+        "DriftConfig": "config",
         "DriftWatch": "drift",
         "EventChange": "tracker",
         "SavedStreams": "storage",
         "Stream": "stream",
+        "StreamConfig": "config",
         "Update": "stream",
         "save_streams": "storage",
     },

@@ -13,13 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from caps.stream.config import ArrivalConfig
 
-OFF_GRID = 0.1  # of a step: more is no polling jitter
-LEAP = 4  # steps ahead: believed only if the next rows say the same
-FARTHEST = 10_000  # steps between two rows that confirm each other
-RETURN = 5  # rows in sequence before a jump that show it to have been false
-REMEMBERED = 512  # positions handed on, to tell a repeated row from a late one
+FloatArray = NDArray[np.float64]
 
 
 @dataclass(slots=True)
@@ -29,8 +25,8 @@ class Counts:
     rows: int = 0  # accepted
     missing: int = 0  # accepted without any value
     out_of_order: int = 0  # accepted, though a later row had come before
-    late: int = 0  # refused: its place had been passed
-    duplicate: int = 0  # refused: its place was taken
+    late: int = 0  # refused: its turn had passed
+    duplicate: int = 0  # refused: another row had its position
     ahead: int = 0  # refused: far ahead, and no later row confirmed it
     completed: int = 0  # taken into a row held that lacked its values
     off_grid: int = 0  # accepted, more than a tenth of a step beside the grid
@@ -49,7 +45,7 @@ class Counts:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Arrival:
-    """One row: its place on the grid, its time in nanoseconds and its values (channel,)."""
+    """One row: its position on the grid, its time in nanoseconds and its values (channel,)."""
 
     position: int
     time: int | None
@@ -63,14 +59,20 @@ class Arrivals:
     steps, and a time only tells whether a row is late; `usual` is then the step to judge jumps by.
     """
 
-    def __init__(self, step: int | None, lateness: int = 0, usual: int | None = None) -> None:
-        self.step, self.lateness = step, lateness
+    def __init__(
+        self,
+        step: int | None,
+        lateness: int = 0,
+        usual: int | None = None,
+        config: ArrivalConfig | None = None,
+    ) -> None:
+        self.step, self.lateness, self.config = step, lateness, config or ArrivalConfig()
         self.usual = step or usual or 0
         self.counts = Counts()
         self.newest: tuple[int, int | None] | None = None  # position and time
         self.interval = 0  # between the two newest rows
         self.passed: int | None = None  # last position handed on
-        self.recent: deque[int] = deque(maxlen=REMEMBERED)
+        self.recent: deque[int] = deque(maxlen=self.config.remembered)
         self.waiting: dict[int, Arrival] = {}
         self.leap: Arrival | None = None  # far ahead, to be confirmed
         self.jumped: tuple[int | None, int] | None = None  # times before and after the last jump
@@ -100,7 +102,7 @@ class Arrivals:
         if self.newest is None:
             return []
         due = self.newest[0] - (0 if everything else self.lateness)
-        found = [self.waiting.pop(place) for place in sorted(self.waiting) if place <= due]
+        found = [self.waiting.pop(position) for position in sorted(self.waiting) if position <= due]
         for arrival in found:
             self._hand_on(arrival)
         return found
@@ -109,7 +111,7 @@ class Arrivals:
         """Nanoseconds ahead of the newest row from which on a row must be confirmed."""
         # A stream that comes more rarely than training did does not jump with every row.
         step = max(self.usual, self.interval)
-        return max(LEAP, self.lateness) * step if step else float("inf")
+        return max(self.config.leap, self.lateness) * step if step else float("inf")
 
     def _far_ahead(self, arrival: Arrival, known: int) -> None:
         before, self.leap = self.leap, arrival
@@ -120,7 +122,7 @@ class Arrivals:
         later = arrival.time - before.time
         if later == 0:  # a clock that stands still confirms nothing
             self.leap = self._merged(before, arrival)
-        elif 0 < later <= max(FARTHEST * self.usual, before.time - known):
+        elif 0 < later <= max(self.config.farthest * self.usual, before.time - known):
             self.leap = None
             self._accept(before.values, before.time)
             self._accept(arrival.values, arrival.time)
@@ -135,7 +137,7 @@ class Arrivals:
         """Decide on the rows held, as no other will come: a last row harms none after it."""
         leap, known = self.leap, None if self.newest is None else self.newest[1]
         if leap is not None and leap.time is not None and known is not None:
-            if leap.time - known <= FARTHEST * self.usual:
+            if leap.time - known <= self.config.farthest * self.usual:
                 self.leap = None
                 self._accept(leap.values, leap.time)
             self._drop_leap()
@@ -166,7 +168,7 @@ class Arrivals:
         self.waiting[position] = arrival
 
     def _is_past(self, position: int) -> bool:
-        """Whether the turn of this place has come, even if nothing after it has."""
+        """Whether the turn of this position has come, even if nothing after it has."""
         if self.passed is not None and position <= self.passed:
             return True
         return self.newest is not None and position < self.newest[0] - self.lateness
@@ -197,7 +199,7 @@ class Arrivals:
         if last is not None and time <= last:
             self._drop_returning()
         self.returning.append(arrival)
-        if len(self.returning) == RETURN:
+        if len(self.returning) == self.config.returning:
             self._return()
 
     def _return(self) -> None:
@@ -213,7 +215,7 @@ class Arrivals:
         self.waiting, self.leap, self.jumped, self.interval = {}, None, None, 0
         first = rows[0].time
         assert first is not None
-        self.passed = self.newest[0] + FARTHEST
+        self.passed = self.newest[0] + self.config.farthest
         self.newest = self.passed, first - max(self.usual, 1)
         for row in rows:
             self._accept(row.values, row.time)
@@ -223,7 +225,7 @@ class Arrivals:
         self.returning = []
 
     def _position(self, time: int | None) -> tuple[int, bool]:
-        """The place of a row, and whether it lies beside the grid."""
+        """The position of a row, and whether it lies beside the grid."""
         if self.newest is None:
             return 0, False
         newest, known = self.newest
@@ -232,12 +234,12 @@ class Arrivals:
         if self.step is None:
             if time > known:
                 return newest + 1, False
-            return (newest if time == known else newest - REMEMBERED), False
+            return (newest if time == known else newest - self.config.remembered), False
         # Counted from the newest row, as in a file from row to row: clocks that run slow or fast
         # by less than half a step a row do no harm.
         steps = (time - known) / self.step
         whole = round(steps)
-        return newest + whole, whole > 0 and abs(steps - whole) > OFF_GRID * whole
+        return newest + whole, whole > 0 and abs(steps - whole) > self.config.off_grid * whole
 
     def _merged(self, held: Arrival, arrival: Arrival) -> Arrival:
         """Another message for a row that is held may bring channels that the first lacked."""
@@ -280,7 +282,9 @@ class Arrivals:
         self.newest = None if newest is None else (int(newest[0]), _whole(newest[1]))
         self.jumped = None if jumped is None else (_whole(jumped[0]), int(jumped[1]))
         self.interval, self.passed = int(facts["interval"]), _whole(facts["passed"])
-        self.recent = deque((int(place) for place in facts["recent"]), maxlen=REMEMBERED)
+        self.recent = deque(
+            (int(position) for position in facts["recent"]), maxlen=self.config.remembered
+        )
         held = [
             Arrival(int(position), _whole(time), row)
             for (position, time), row in zip(facts["held"], values, strict=True)
@@ -291,7 +295,7 @@ class Arrivals:
         self.waiting = {each.position: each for each in held}
 
     def _held(self) -> list[Arrival]:
-        waiting = [self.waiting[place] for place in sorted(self.waiting)]
+        waiting = [self.waiting[position] for position in sorted(self.waiting)]
         return [*waiting, *self.returning, *([] if self.leap is None else [self.leap])]
 
 

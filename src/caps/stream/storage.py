@@ -4,22 +4,31 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from caps.artifacts import check_seal, read_folder, sealed, write_folder
 from caps.errors import ArtifactError
 from caps.scoring import Fitted
-from caps.stream.stream import Stream
 
 KIND = "caps.stream"
-VERSION = 2  # sealed, and with the jumps of the time: no older one is read
+VERSION = 3  # with the configuration of streams: no older one is read
 GROUP = "streams"
 
 
+class Stateful(Protocol):
+    """A stream, as far as its state goes."""
+
+    fitted: Fitted
+
+    def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]: ...
+
+    def restore(self, facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None: ...
+
+
 def save_streams(
-    folder: Path, streams: Mapping[str, Stream], extra: Mapping[str, Any] | None = None
+    folder: Path, streams: Mapping[str, Stateful], extra: Mapping[str, Any] | None = None
 ) -> None:
     """Write the state of streams by id, with `extra` JSON values beside it, whole or not at all."""
     described = []
@@ -54,7 +63,7 @@ class SavedStreams:
     def __iter__(self) -> Iterator[str]:
         return iter(self.described)
 
-    def restore(self, name: str, stream: Stream) -> None:
+    def restore(self, name: str, stream: Stateful) -> None:
         """Continue a new stream from the state of this id; it must be of the same model."""
         if name not in self.described:
             raise ArtifactError(f"{self.folder} has no stream {name!r}", "start without a state")
@@ -80,6 +89,12 @@ class SavedStreams:
 
 
 def fingerprint(fitted: Fitted) -> str:
-    """Tells models apart by their channels, scale and calibration."""
-    facts = [fitted.names, fitted.scaler.to_dict(), fitted.calibration.to_dict(), fitted.aggregate]
+    """Tells models apart by their channels, scale, calibration and configuration of streams."""
+    facts = [
+        fitted.names,
+        fitted.scaler.to_dict(),
+        fitted.calibration.to_dict(),
+        fitted.aggregate,
+        fitted.facts.get("stream"),
+    ]
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()

@@ -18,6 +18,7 @@ from caps.scoring import Fitted
 from caps.series import Series, read_moment
 from caps.series.moments import Time
 from caps.stream.arrivals import Arrival, Arrivals, Counts
+from caps.stream.config import StreamConfig
 from caps.stream.drift import DriftWatch
 from caps.stream.tracker import EventChange, EventTracker
 
@@ -63,7 +64,8 @@ class Stream:
         threshold: float,
         *,
         lateness: int = 0,
-        drift: DriftWatch | None = None,
+        config: StreamConfig | None = None,
+        bets: FloatArray | None = None,  # of the drift watch, where they are known already
     ) -> None:
         if not fitted.causal:
             raise InputError(
@@ -79,11 +81,11 @@ class Stream:
                 + ("without regular times" if lateness > 0 else "of a stream"),
                 "give 0, or fit on a series with regular times",
             )
-        self.fitted = fitted
+        self.fitted, config = fitted, config or StreamConfig()
         usual = None if fitted.step is None else int(fitted.step / NANOSECOND)
-        self.arrivals = Arrivals(step, lateness, usual)
+        self.arrivals = Arrivals(step, lateness, usual, config.arrivals)
         self.tracker = EventTracker(threshold, fitted.calibration.rules, fitted.names)
-        self.drift = drift or DriftWatch(fitted.calibration)
+        self.drift = DriftWatch(fitted.calibration, config.drift, bets)
         self.past = np.empty((0, len(fitted.names)))  # the last `context` rows of the grid
         self.rows = 0  # of the grid, so far
         self.origin: int | None = None  # position of row 0 among the arrivals
@@ -119,16 +121,16 @@ class Stream:
             self.arrivals.add(row, when)
             # Asked after each row, so that it makes no difference how many come at once.
             ready += self.arrivals.ready()
-        return self._told(self._score(ready), before)
+        return self._with_refused(self._score(ready), before)
 
     def finish(self) -> Update:
         """The stream has ended: score what waits and close the event that is open."""
         before = self.counts.refused()
         last = self._score(self.arrivals.ready(everything=True))
         changes = (*last.changes, *self.tracker.close())
-        return self._told(replace(last, changes=changes), before)
+        return self._with_refused(replace(last, changes=changes), before)
 
-    def _told(self, update: Update, before: Mapping[str, int]) -> Update:
+    def _with_refused(self, update: Update, before: Mapping[str, int]) -> Update:
         """Add what became of the rows that were not scored."""
         refused = {
             why: count - before[why]
@@ -183,18 +185,19 @@ class Stream:
         context = self.fitted.context
         # After `context` empty rows nothing before them counts: longer gaps are cut to that.
         steps = np.minimum(np.diff(rows, prepend=self.rows - 1), context + 1)
-        places = np.cumsum(steps) - 1
-        new = np.full((int(places[-1]) + 1, len(self.fitted.names)), np.nan)
-        new[places] = [each.values for each in arrivals]
+        index = np.cumsum(steps) - 1
+        new = np.full((int(index[-1]) + 1, len(self.fitted.names)), np.nan)
+        new[index] = [each.values for each in arrivals]
         values = np.concatenate([self.past, new])
         series = Series(values, np.isfinite(values), self.fitted.names)
         scored = self.fitted.score(series, last=len(new))
         self.past = values[max(0, len(values) - context) :].copy()
         self.rows = int(rows[-1]) + 1
-        return scored.score[places], scored.evidence[places]
+        return scored.score[index], scored.evidence[index]
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write the state as a folder, for `CAPS.stream(state=folder)`."""
+        # Here, as an exported model streams without safetensors.
         from caps.stream.storage import save_streams
 
         save_streams(Path(folder), {"": self})

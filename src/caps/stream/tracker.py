@@ -14,14 +14,11 @@ FloatArray = NDArray[np.float64]
 Happening = Literal["opened", "updated", "closed"]
 
 
-@dataclass(frozen=True, slots=True)
-class EventChange:
-    """What a row did to an event; `contributions` are the channels' shares of its evidence."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventChange(Event):
+    """An event as it is after a row, and what the row did to it."""
 
     what: Happening
-    number: int  # of the event, counted from 1
-    event: Event
-    contributions: dict[str, float]
 
 
 @dataclass(slots=True)
@@ -33,6 +30,7 @@ class _Run:
     end: int
     end_time: int | None
     peak: int
+    peak_time: int | None
     score: float
     p_value: float
     total: FloatArray  # (channel,) evidence of the rows [start, end)
@@ -86,7 +84,7 @@ class EventTracker:
             and row - self.last_end < rules.cool_down
         )
         sums = (total, count, later_total, later_count)
-        return _Run(row, time, row, time, row, score, p_value, *sums, ignored)
+        return _Run(row, time, row, time, row, time, score, p_value, *sums, ignored)
 
     def _extend(
         self,
@@ -99,7 +97,7 @@ class EventTracker:
     ) -> list[EventChange]:
         run.end, run.end_time = row + 1, time
         if score > run.score:
-            run.peak, run.score, run.p_value = row, score, p_value
+            run.peak, run.peak_time, run.score, run.p_value = row, time, score, p_value
         run.total += run.later_total
         run.count += run.later_count
         run.later_total[:], run.later_count[:] = 0.0, 0.0
@@ -113,18 +111,20 @@ class EventTracker:
         return [self._change("opened", run)]
 
     def _change(self, what: Happening, run: _Run) -> EventChange:
-        event = Event(
+        mean = np.where(run.count > 0, run.total / np.maximum(run.count, 1), np.nan)
+        return EventChange(
+            run.number,
             run.start,
             run.end,
             run.peak,
             run.score,
             run.p_value,
+            contributions=dict(zip(self.channels, shares(mean).tolist(), strict=True)),
             start_time=_moment(run.start_time),
             end_time=_moment(run.end_time),
+            peak_time=_moment(run.peak_time),
+            what=what,
         )
-        mean = np.where(run.count > 0, run.total / np.maximum(run.count, 1), np.nan)
-        parts = dict(zip(self.channels, shares(mean).tolist(), strict=True))
-        return EventChange(what, run.number, event, parts)
 
     def facts(self) -> dict[str, Any]:
         """The state as JSON values."""

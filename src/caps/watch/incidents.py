@@ -46,8 +46,8 @@ class Incidents:
         current = self.current
         if current is None or change.what != "opened":
             return None
-        if self.recovery is not None and leader(change) == current.channel:
-            return self.recovered(change.event.start)
+        if self.recovery is not None and change.channel == current.channel:
+            return self.recovered(change.start)
         self.current = None
         return current
 
@@ -56,19 +56,20 @@ class Incidents:
 
         Call `ended_by` before.
         """
-        event = change.event
         new = self.current is None
         if self.current is None:
             self.number += 1
             self.current = Incident(
-                self.number, event.start, event.end, None, None, 0.0, 0, leader(change), event.start
-            )
+                self.number, change.start, change.end, None, None, 0.0, 0, change.channel,
+                change.start,
+            )  # fmt: skip
         current = self.current
         current.events += change.what == "opened"
-        current.end, current.score = event.end, max(current.score, event.score)
-        current.last_start = event.start
-        current.start_time = current.start_time or shown(event.start_time)
-        current.end_time = shown(event.end_time)
+        current.end, current.score = change.end, max(current.score, change.score)
+        current.last_start = change.start
+        facts = change.to_dict(shown)
+        current.start_time = current.start_time or facts["start"]
+        current.end_time = facts["end"]
         self.in_event = change.what != "closed"
         return new
 
@@ -97,12 +98,6 @@ class Incidents:
         self.current = None if facts["current"] is None else Incident(**facts["current"])
 
 
-def leader(change: EventChange) -> str | None:
-    """The channel with the largest share of the evidence."""
-    parts = change.contributions
-    return max(parts, key=lambda name: parts[name]) if parts else None
-
-
-def shown(time: np.datetime64 | None) -> str | None:
+def shown(time: np.datetime64) -> str:
     """A time as ISO text in UTC, without zeros at the end."""
-    return None if time is None else write_moment(time, separator="T") + "Z"
+    return write_moment(time, separator="T") + "Z"

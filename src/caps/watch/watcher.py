@@ -39,6 +39,9 @@ ADVISED = {
     "duplicate": "their times were there before",
     "ahead": "no later row confirmed their time",
 }
+EVENT = (
+    "start", "end", "start_row", "end_row", "peak_row", "score", "p_value", "contributions",
+)  # fmt: skip
 ADVICE = "the scores no longer look like those of calibration: fit again on recent rows"
 
 
@@ -158,7 +161,7 @@ class Watcher:
         for change in update.changes:
             over = incidents.ended_by(change)
             if over is not None:
-                lines.append(self._recovered(name, over, change.event.start))
+                lines.append(self._recovered(name, over, change.start))
             alert = incidents.begins(change)
             if change.what != "updated" or self.updates:
                 lines.append(_event(name, change, incidents.number, alert))
@@ -306,24 +309,16 @@ def _by_series(records: list[Record]) -> list[tuple[str, list[Record]]]:
 
 
 def _event(name: str, change: EventChange, incident: int, alert: bool) -> Line:
-    event = change.event
-    start = shown(event.start_time)
-    what = f"updated {event.end}" if change.what == "updated" else change.what
+    facts = change.to_dict(shown)
+    what = f"updated {change.end}" if change.what == "updated" else change.what
     return {
         "what": change.what,
         "series": name,
         "event": change.number,
         "incident": incident,
         "alert": alert,
-        "id": f"{name}:{start or event.start}:{what}",
-        "start": start,
-        "end": shown(event.end_time),
-        "start_row": event.start,
-        "end_row": event.end,
-        "peak_row": event.peak,
-        "score": event.score,
-        "p_value": event.p_value,
-        "contributions": change.contributions,
+        "id": f"{name}:{facts['start'] or change.start}:{what}",
+        **{key: facts[key] for key in EVENT},
     }
 
 
