@@ -26,6 +26,7 @@ OUTSIDE = (
     "caps.bench.methods",
     "caps.bench.settings",
     "caps.events.analysis",
+    "caps.jobs",
     "caps.scoring.description",
     "caps.plots",
     "caps.scoring.storage",

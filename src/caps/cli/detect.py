@@ -8,19 +8,19 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from caps.artifacts import writing_together
+from caps.cli.progress import progress_line
 from caps.cli.results import (
     Run,
     TableFormat,
-    fit_progress,
     names_in,
     print_summary,
-    quiet_threads,
     report_of,
     stretches_in,
     write_scores,
     write_table,
 )
 from caps.errors import InputError
+from caps.jobs import set_default_threads
 from caps.replacing import check_folder
 
 RESULTS, VERSION = "caps.results", 1  # of the folder
@@ -83,7 +83,7 @@ def detect(
     check_folder(folder, kind=RESULTS)
     if folder.resolve() in file.resolve().parents:
         raise InputError(f"{file} lies in {folder}, which is replaced", "name another --out")
-    quiet_threads()
+    set_default_threads()
     from caps.estimator import CAPS
     from caps.series import read
 
@@ -101,7 +101,7 @@ def detect(
         time=time,
         pretrained=pretrained,
     )
-    with fit_progress() as progress:
+    with progress_line() as progress:
         model.fit(series, known_anomalies=stretches_in(known), progress=progress)
     analysis = model.analyze(series)
     run = Run(

@@ -6,7 +6,9 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from caps.cli.results import fit_progress, names_in, quiet_threads, stretches_in
+from caps.cli.progress import progress_line
+from caps.cli.results import names_in, stretches_in
+from caps.jobs import set_default_threads
 from caps.replacing import check_folder
 
 
@@ -58,7 +60,7 @@ def fit(
     json_output
         Print JSON instead of text.
     """
-    quiet_threads()
+    set_default_threads()
     from caps.estimator import CAPS
     from caps.scoring import KIND
     from caps.series import read
@@ -77,7 +79,7 @@ def fit(
         pretrained=pretrained,
     )
     series = read(file, columns=chosen, time=time)
-    with fit_progress() as progress:
+    with progress_line() as progress:
         model.fit(series, known_anomalies=stretches_in(known), progress=progress)
     model.save(out)
     facts = {

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import App, Parameter
 
-from caps.cli.results import fit_progress, names_in, quiet_threads
+from caps.cli.progress import progress_line
+from caps.cli.results import names_in
+from caps.jobs import set_default_threads
 
 if TYPE_CHECKING:
     from caps.fleet import FleetResult
@@ -87,7 +89,7 @@ def fit(
     json_output
         Print JSON instead of text.
     """
-    quiet_threads()
+    set_default_threads()
     from caps.fleet import Settings, find_series, fit_fleet
 
     settings = Settings(
@@ -100,7 +102,7 @@ def fit(
         pretrained=None if pretrained is None else str(pretrained),
     )
     entries = find_series(source, id=id, columns=names_in(columns), time=time, train=train)
-    with fit_progress() as progress:
+    with progress_line() as progress:
         result = fit_fleet(
             entries,
             out,
@@ -164,13 +166,13 @@ def score(
     json_output
         Print JSON instead of text.
     """
-    quiet_threads()
+    set_default_threads()
     from caps.fleet import Settings, find_series, score_fleet
 
     folder = None if pretrained is None else str(pretrained)
     settings = Settings(alarms=alarms, time=time, pretrained=folder)
     entries = find_series(source, id=id, columns=names_in(columns), time=time)
-    with fit_progress() as progress:
+    with progress_line() as progress:
         result = score_fleet(
             entries,
             models,
