@@ -102,9 +102,9 @@ def run(
     clock = TimeLeft(todo, jobs)
     address = os.environ.get("RAY_ADDRESS") if engine == "ray" else None
     with open_engine(engine, workers=jobs, seconds=60 * minutes, ray_address=address) as opened:
-        for task, result, _ in run_tasks(todo, partial(compute, make), opened):
+        for task, result, _ in run_tasks(todo, partial(compute, make, save_scores), opened):
             record, scores = _lost(task, result) if isinstance(result, Lost) else result
-            write_cell(out, task.cell, record, scores if save_scores else None)
+            write_cell(out, task.cell, record, scores)
             state.seconds = time.perf_counter() - began
             spent = sum(record["seconds"].values())
             state.busy_seconds += spent
@@ -119,12 +119,12 @@ def run(
     return state
 
 
-def compute(make: MakeMethod, task: Task) -> tuple[Record, FloatArray | None]:
-    """The record and the scores of a cell, wherever it is computed."""
+def compute(make: MakeMethod, save_scores: bool, task: Task) -> tuple[Record, FloatArray | None]:
+    """The record of a cell and the scores to save, wherever it is computed."""
     record, scores = run_cell(task.cell, task.file, make)
     if record["status"] == "failed":
         record["output"] = printed()
-    return record, scores
+    return record, scores if save_scores else None
 
 
 def planned(

@@ -101,7 +101,7 @@ def run(
             chosen,
             wanted,
             out,
-            seeds=_numbers(seeds),
+            seeds=numbers_in(seeds),
             jobs=jobs,
             minutes=minutes,
             save_scores=save_scores,
@@ -223,7 +223,8 @@ def _words(text: str, option: str) -> list[str]:
     return words
 
 
-def _numbers(text: str) -> list[int]:
+def numbers_in(text: str) -> list[int]:
+    """The seeds in a comma-separated option."""
     try:
         return [int(word) for word in _words(text, "--seeds")]
     except ValueError:

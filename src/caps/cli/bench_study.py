@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
+from caps.cli.bench import numbers_in
 from caps.cli.progress import ProgressLine
 from caps.errors import CapsError, InputError
 from caps.replacing import check_room
@@ -77,7 +78,7 @@ def study(
             out=out,
             files=files,
             quick=quick,
-            seeds=_numbers(seeds),
+            seeds=numbers_in(seeds),
             jobs=jobs,
             weights=weights,
             preset=None if preset is None else preset_named(preset),
@@ -115,10 +116,3 @@ def _command(name: str) -> str:
     words = [name if word == "all" else word for word in words]
     shown = [Path(word).name if word.startswith(("/", "../", "~")) else word for word in words]
     return shlex.join(["caps", *shown])
-
-
-def _numbers(text: str) -> list[int]:
-    try:
-        return [int(word) for word in text.split(",") if word.strip()]
-    except ValueError:
-        raise InputError(f"--seeds {text!r}", "give whole numbers like 0,1,2") from None

@@ -2,7 +2,7 @@
 
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from caps.errors import InputError
 from caps.jobs.engines import Engine
@@ -12,18 +12,13 @@ Task = TypeVar("Task")
 Result = TypeVar("Result")
 
 
-def is_lost(result: Any) -> bool:
-    """Whether there is no result."""
-    return isinstance(result, Lost)
-
-
 def run_tasks(
     tasks: Iterable[Task],
     function: Callable[[Task], Result],
     engine: Engine,
     *,
     retries: int = 0,
-    failed: Callable[[Result | Lost], bool] = is_lost,
+    failed: Callable[[Result | Lost], bool] = lambda result: isinstance(result, Lost),
 ) -> Iterator[tuple[Task, Result | Lost, int]]:
     """Each task with its result and how often it was tried, in the order they end.
 

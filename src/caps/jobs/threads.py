@@ -33,7 +33,7 @@ def environment(values: Mapping[str, str]) -> Iterator[None]:
         yield
     finally:
         for name in values:
-            os.environ.pop(name)
+            os.environ.pop(name, None)
             if name in before:
                 os.environ[name] = before[name]
 

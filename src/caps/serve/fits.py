@@ -147,22 +147,13 @@ class Fits:
 
     async def _follow(self, fit: Fit, worker: Worker) -> dict[str, str]:
         """Take the progress of a fit until it ends; the problem that it told, if any."""
-        loop, readable = asyncio.get_running_loop(), asyncio.Event()
-        pipe = worker.connection.fileno()
-        loop.add_reader(pipe, readable.set)
-        try:
-            while True:
-                await readable.wait()
-                readable.clear()
-                message = worker.receive()
-                if isinstance(message, Lost):
-                    log.error("the fit of %s: %s\n%s", fit.name, message.problem, message.output)
-                    return {}
-                if not isinstance(message, Report):
-                    return dict(message)
-                fit.stage, fit.share = message.text, message.share
-        finally:
-            loop.remove_reader(pipe)
+        while isinstance(message := await _next(worker), Report):
+            fit.stage, fit.share = message.text, message.share
+        if not isinstance(message, Lost):
+            return dict(message)
+        if message.output:  # what a process that died had to say is in the log already
+            log.error("the fit of %s: %s", fit.name, message.output)
+        return {}
 
     def _job(self, fit: Fit) -> dict[str, Any]:
         name, pretrained = fit.request["series"], self.settings.pretrained
@@ -204,3 +195,14 @@ class Fits:
             self.active.pop(fit.name, None)
             fit.done.set()
             self.finished(outcome)
+
+
+async def _next(worker: Worker) -> Any:
+    """What it sends next, without keeping requests waiting."""
+    loop, readable, pipe = asyncio.get_running_loop(), asyncio.Event(), worker.connection.fileno()
+    loop.add_reader(pipe, readable.set)
+    try:
+        await readable.wait()
+    finally:
+        loop.remove_reader(pipe)
+    return worker.receive()
