@@ -41,6 +41,11 @@ def telling(task: str) -> str:
     return task
 
 
+def environment_of(names: list[str]) -> dict[str, str | None]:
+    """What is set where it runs."""
+    return {name: os.environ.get(name) for name in names}
+
+
 def waiting(fifo: str) -> None:
     """Says which process it is and then does nothing for an hour."""
     with open(fifo, "w") as stream:

@@ -8,10 +8,6 @@ import small_jobs
 from caps.jobs import ONE_THREAD, Report, Worker, printed, report
 
 
-def environment_of(names: list[str]) -> dict[str, str | None]:
-    return {name: os.environ.get(name) for name in names}
-
-
 def messages(worker: Worker) -> list[object]:
     """All reports, then the result."""
     found = [worker.receive()]
@@ -40,7 +36,7 @@ def test_a_worker_finds_one_thread_and_this_process_keeps_its_own(
     monkeypatch.delenv("MKL_NUM_THREADS", raising=False)
     worker = Worker()
     try:
-        worker.give(environment_of, list(ONE_THREAD))
+        worker.give(small_jobs.environment_of, list(ONE_THREAD))
         assert messages(worker)[-1] == ONE_THREAD
     finally:
         worker.stop()

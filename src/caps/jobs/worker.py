@@ -60,6 +60,8 @@ class Worker:
         with environment(ONE_THREAD):  # the libraries look when they are imported
             self.process.start()
         theirs.close()
+        assert self.process.pid is not None
+        self.pid = self.process.pid
 
     def give(self, function: Callable[[Any], Any], task: Any) -> None:
         """Send a task; `function` must be one that another process can import."""
@@ -96,7 +98,7 @@ class Worker:
     def give_up(self, seconds: float) -> Lost:
         """Have it write where it hangs, then end it."""
         with suppress(ProcessLookupError):
-            os.kill(self.process.pid or 0, signal.SIGUSR1)
+            os.kill(self.pid, signal.SIGUSR1)
         self.process.join(LAST_WORDS)
         self.stop()
         done = f"done after {seconds / 60:g} minutes" if self.begun else "even begun"
@@ -107,7 +109,7 @@ class Worker:
         if self.connection.closed:
             return
         with suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.process.pid or 0, signal.SIGKILL)
+            os.killpg(self.pid, signal.SIGKILL)
         self.process.kill()
         self.process.join()
         self.connection.close()
