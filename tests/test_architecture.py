@@ -12,9 +12,9 @@ OPEN = {
     "artifacts",
     "configuration",
     "errors",
+    "jobs",
     "json_text",
     "lazy",
-    "orphans",
     "replacing",
     "training",
 }
@@ -24,7 +24,7 @@ MAY_IMPORT = {
     "lazy": set(),
     "json_text": set(),
     "artifacts": set(),
-    "orphans": set(),
+    "jobs": set(),
     "replacing": set(),
     "training": set(),
     "series": set(),
@@ -52,8 +52,8 @@ MAY_IMPORT["estimator"] = {
 }  # fmt: skip
 MAY_IMPORT["bench"] = set(MAY_IMPORT) - {"report", "export", "serve", "fleet", "watch"}
 WITHOUT_TORCH = {
-    "artifacts", "configuration", "errors", "json_text", "metrics", "neighbours", "orphans",
-    "replacing", "series", "simulate",
+    "artifacts", "configuration", "errors", "json_text", "metrics", "neighbours", "replacing",
+    "series", "simulate",
 }  # fmt: skip
 
 
@@ -89,7 +89,7 @@ def test_imports_point_with_the_data_flow(path: Path) -> None:
 
 
 # Packages whose root is their interface; the others are still imported by their modules.
-ROOMS = ("neighbours", "network", "scoring", "events", "stream", "plots")
+ROOMS = ("jobs", "neighbours", "network", "scoring", "events", "stream", "plots")
 
 
 @pytest.mark.parametrize(

@@ -1,20 +1,14 @@
-"""Small series with one known jump each, an engine without processes, and jobs that go wrong."""
+"""Small series with one known jump each, and an engine without processes."""
 
-import os
-import signal
-import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-import numpy as np
 import pandas as pd
 
 from caps.fleet import FleetResult
-from caps.fleet.engines import Ended
-from caps.fleet.jobs import Outcome, Task, work
-from caps.fleet.plan import Entry
-from caps.series import read
+from caps.fleet.jobs import Outcome, Task
 from untrained_weights import noisy_wave
 
 ROWS, TRAIN = 480, 320
@@ -48,41 +42,21 @@ def write_series(folder: Path, count: int) -> Path:
 class InlineEngine:
     """Works in this process, one series at a time, and counts them."""
 
-    shares_fate = False
     slots = 1
 
     def __init__(self) -> None:
-        self.waiting: list[Task] = []
+        self.ended: list[tuple[Task, Outcome]] = []
         self.worked: list[str] = []
 
-    def submit(self, task: Task) -> None:
-        self.waiting.append(task)
-
-    def collect(self) -> Ended:
-        task = self.waiting.pop(0)
+    def submit(self, function: Callable[[Task], Outcome], task: Task) -> None:
         self.worked.append(task.entry.id)
-        return [(task, work(task))]
+        self.ended.append((task, function(task)))
+
+    def collect(self) -> list[tuple[Task, Outcome]]:
+        return [self.ended.pop()]
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self.waiting.clear()
-
-
-def bare_entry(id: str) -> Entry:
-    return Entry(id, read(np.arange(4.0)), "")
-
-
-def deadly_job(task: Task) -> Outcome:
-    """Kills the process that works on the series "deadly"; all others are fine."""
-    if task.entry.id == "deadly":
-        os.kill(os.getpid(), signal.SIGKILL)
-    return Outcome(task.entry.id, "done")
-
-
-def waiting_job(task: Task) -> Outcome:
-    """Says which process it is and then does nothing for an hour."""
-    os.write(1, f"{os.getpid()}\n".encode())
-    time.sleep(3600)
-    return Outcome(task.entry.id, "done")
+        self.ended.clear()

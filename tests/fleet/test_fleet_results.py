@@ -11,7 +11,7 @@ from small_fleet import JUMP, ROWS, TRAIN, Fleet, InlineEngine, frame_of
 
 from caps import CAPS
 from caps.errors import InputError
-from caps.fleet import Entry, LocalEngine, ScoreOptions, find_series, fit_fleet, score_fleet
+from caps.fleet import Entry, ScoreOptions, find_series, fit_fleet, score_fleet
 from caps.scoring import FitOptions
 from caps.series import read
 
@@ -123,7 +123,7 @@ def test_two_processes_give_the_same_models_as_one(
         entries,
         tmp_path / "out",
         settings,
-        engine=LocalEngine(2),
+        workers=2,
         progress=lambda text, share: seen.append((text, share)),
     )
     assert bytes_under(tmp_path / "out" / "models") == bytes_under(fleet.out / "models")

@@ -1,11 +1,9 @@
 """One service to a directory; strays, links, damaged entries and a full disk do little harm."""
 
 import errno
-import io
 import json
 import os
 import socket
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -268,7 +266,7 @@ def test_a_failed_fit_has_its_reason_even_if_it_cannot_be_written(
 )
 def test_the_process_of_a_fit_tells_why_it_failed(
     monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
     error: Exception,
     told: str,
 ) -> None:
@@ -276,11 +274,8 @@ def test_the_process_of_a_fit_tells_why_it_failed(
         raise error
 
     monkeypatch.setattr(child, "fit_and_save", fail)
-    monkeypatch.setattr(child, "_end_with", lambda _: None)
-    monkeypatch.setattr(sys, "stdin", io.StringIO('{"niceness": 0, "out": "x"}\n'))
-    with pytest.raises(type(error)):
-        child.main()
-    facts = json.loads(capsys.readouterr().out)
+    facts = child.fit({"niceness": 0, "out": "x"})
+    assert "Traceback" in caplog.text
     assert told in facts["problem"]
     assert facts["remedy"]
 

@@ -87,8 +87,10 @@ def free_port() -> int:
 
 
 def children_of(process: int) -> list[int]:
-    found = Path(f"/proc/{process}/task/{process}/children")
-    return [int(each) for each in found.read_text().split()]
+    """The workers of a process, without what multiprocessing keeps to track resources."""
+    found = Path(f"/proc/{process}/task/{process}/children").read_text().split()
+    commands = {int(each): Path(f"/proc/{each}/cmdline") for each in found}
+    return [each for each, path in commands.items() if b"spawn_main" in path.read_bytes()]
 
 
 def gone(process: int) -> bool:

@@ -1,21 +1,39 @@
 """A run: every method with every seed on every series, except cells that are already there."""
 
+import os
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Protocol
 
-from caps.bench.cells import Cell, Record, of_other_settings, read_cell
+from caps.bench.cells import (
+    Cell,
+    FloatArray,
+    Record,
+    failed_record,
+    of_other_settings,
+    read_cell,
+    write_cell,
+)
 from caps.bench.datasets import SeriesFile
+from caps.bench.execution import run_cell
 from caps.bench.settings import MakeMethod, config_hash
-from caps.bench.workers import Task, Work, run_in_children
 from caps.errors import InputError
+from caps.jobs import EngineName, Lost, open_engine, printed, run_tasks
 
-Engine = Literal["local", "ray"]
 MINUTES = 30.0  # limit of one cell
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A cell to compute and the series it needs."""
+
+    cell: Cell
+    file: SeriesFile
 
 
 class RunProgress(Protocol):
@@ -61,7 +79,7 @@ def run(
     minutes: float = MINUTES,
     save_scores: bool = False,
     retry_failed: bool = False,
-    engine: Engine = "local",
+    engine: EngineName = "local",
     make: MakeMethod | None = None,
     progress: RunProgress | None = None,
 ) -> Run:
@@ -82,20 +100,31 @@ def run(
     out.mkdir(parents=True, exist_ok=True)
     began = time.perf_counter()
     clock = TimeLeft(todo, jobs)
-    work = Work(out.resolve(), make, save_scores, minutes)
-    for task, record in _ended(todo, work, jobs, engine):
-        state.seconds = time.perf_counter() - began
-        spent = sum(record["seconds"].values())
-        state.busy_seconds += spent
-        state.time_left = clock.after(task.cell.method, spent)
-        if record["status"] == "done":
-            state.done += 1
-        else:
-            state.failed += 1
-        if progress is not None:
-            progress(state, task, record)
+    address = os.environ.get("RAY_ADDRESS") if engine == "ray" else None
+    with open_engine(engine, workers=jobs, seconds=60 * minutes, ray_address=address) as opened:
+        for task, result, _ in run_tasks(todo, partial(compute, make, save_scores), opened):
+            record, scores = _lost(task, result) if isinstance(result, Lost) else result
+            write_cell(out, task.cell, record, scores)
+            state.seconds = time.perf_counter() - began
+            spent = sum(record["seconds"].values())
+            state.busy_seconds += spent
+            state.time_left = clock.after(task.cell.method, spent)
+            if record["status"] == "done":
+                state.done += 1
+            else:
+                state.failed += 1
+            if progress is not None:
+                progress(state, task, record)
     state.seconds = time.perf_counter() - began
     return state
+
+
+def compute(make: MakeMethod, save_scores: bool, task: Task) -> tuple[Record, FloatArray | None]:
+    """The record of a cell and the scores to save, wherever it is computed."""
+    record, scores = run_cell(task.cell, task.file, make)
+    if record["status"] == "failed":
+        record["output"] = printed()
+    return record, scores if save_scores else None
 
 
 def planned(
@@ -133,14 +162,10 @@ class TimeLeft:
         return timedelta(seconds=round(left / self.jobs))
 
 
-def _ended(
-    todo: list[Task], work: Work, jobs: int, engine: Engine
-) -> Iterator[tuple[Task, Record]]:
-    if engine == "ray":
-        from caps.bench.ray_engine import run_on_ray
-
-        return run_on_ray(todo, work, jobs)
-    return run_in_children(todo, work, jobs)
+def _lost(task: Task, lost: Lost) -> tuple[Record, None]:
+    """The record that the child could not make."""
+    facts = {"seconds": {"lost": lost.seconds}}
+    return failed_record(task.cell, lost.kind, lost.problem, lost.output, facts), None
 
 
 def _is_open(cell: Cell, out: Path, save_scores: bool, retry_failed: bool) -> bool:

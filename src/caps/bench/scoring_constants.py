@@ -28,6 +28,7 @@ OUTSIDE = (
     "caps.bench.cells",
     "caps.bench.methods",
     "caps.bench.settings",
+    "caps.jobs",
     "caps.plots",
     "caps.stream",
     "caps.realize.figures",

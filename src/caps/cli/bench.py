@@ -2,23 +2,15 @@
 
 import json
 import sys
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from cyclopts import App, Parameter
 
+from caps.cli.progress import progress_line
 from caps.errors import InputError
 from caps.replacing import check_room
 
-if TYPE_CHECKING:
-    from caps.bench.cells import Record
-    from caps.bench.runner import Run, RunProgress
-    from caps.bench.workers import Task
-
-EVERY = 10.0  # seconds between lines of progress
 Json = Annotated[bool, Parameter(name="--json", negative="")]
 
 bench = App(
@@ -104,18 +96,18 @@ def run(
         datasets=_words(datasets, "--datasets") if datasets is not None else None,
         limit=limit,
     )
-    with _progress() as progress:
+    with progress_line() as line:
         state = run_cells(
             chosen,
             wanted,
             out,
-            seeds=_numbers(seeds),
+            seeds=numbers_in(seeds),
             jobs=jobs,
             minutes=minutes,
             save_scores=save_scores,
             retry_failed=retry_failed,
             engine=engine,
-            progress=progress,
+            progress=line.cell,
         )
     facts = {
         "cells": state.total,
@@ -231,60 +223,9 @@ def _words(text: str, option: str) -> list[str]:
     return words
 
 
-def _numbers(text: str) -> list[int]:
+def numbers_in(text: str) -> list[int]:
+    """The seeds in a comma-separated option."""
     try:
         return [int(word) for word in _words(text, "--seeds")]
     except ValueError:
         raise InputError(f"--seeds {text!r}", "give whole numbers like 0,1,2") from None
-
-
-@contextmanager
-def _progress() -> Iterator["RunProgress"]:
-    """A bar with the time left where stderr is a terminal, else a line now and then."""
-    if not sys.stderr.isatty():
-        yield _Lines()
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
-    columns = (BarColumn(bar_width=24), MofNCompleteColumn(), TextColumn("{task.description}"))
-    with Progress(*columns, console=Console(stderr=True)) as bar:
-        task_id = bar.add_task("starting", total=None)
-
-        def show(run: "Run", task: "Task", record: "Record") -> None:
-            text = f"{task.cell.method} on {task.cell.series[:30]}, {_standing(run)}"
-            done = run.skipped + run.computed
-            bar.update(task_id, description=text, completed=done, total=run.total)
-            if record["status"] == "failed":
-                bar.console.print(_failure(task, record), highlight=False, markup=False)
-
-        yield show
-
-
-class _Lines:
-    """Writes where the run stands, every few seconds, and every failure."""
-
-    def __init__(self) -> None:
-        self.written = time.monotonic()
-
-    def __call__(self, run: "Run", task: "Task", record: "Record") -> None:
-        if record["status"] == "failed":
-            print(_failure(task, record), file=sys.stderr, flush=True)
-        now = time.monotonic()
-        if now - self.written < EVERY:
-            return
-        self.written = now
-        print(
-            f"{run.skipped + run.computed} of {run.total} cells, {_standing(run)}",
-            file=sys.stderr,
-            flush=True,
-        )
-
-
-def _standing(run: "Run") -> str:
-    failed = f"{run.failed} failed, " if run.failed else ""
-    return f"{failed}{run.time_left} left"
-
-
-def _failure(task: "Task", record: "Record") -> str:
-    return f"failed: {task.cell.method} on {task.cell.series}: {record['error'][:200]}"

@@ -3,21 +3,15 @@
 import json
 import shlex
 import sys
-import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
+from caps.cli.bench import numbers_in
+from caps.cli.progress import ProgressLine
 from caps.errors import CapsError, InputError
 from caps.replacing import check_room
-
-if TYPE_CHECKING:
-    from caps.bench.cells import Record
-    from caps.bench.runner import Run
-    from caps.bench.workers import Task
-
-EVERY = 10.0  # seconds between lines of progress
 
 
 def study(
@@ -78,26 +72,26 @@ def study(
     check_room(out)
     names = set_names(set_name) if set_name else None
     files = select(find_series(data), names=names, limit=limit) if data else []
-    failed = False
+    failed, line = False, ProgressLine()
     for each in wanted:
         run = StudyRun(
             out=out,
             files=files,
             quick=quick,
-            seeds=_numbers(seeds),
+            seeds=numbers_in(seeds),
             jobs=jobs,
             weights=weights,
             preset=None if preset is None else preset_named(preset),
             command=_command(each),
-            say=lambda text: print(text, file=sys.stderr, flush=True),
-            progress=_Lines(),
+            say=line.say,
+            progress=line.cell,
         )
         try:
             page = run_study(each, run)
         except CapsError as error:
             if name != "all":
                 raise
-            print(f"left out {each}: {error.problem}; {error.remedy}", file=sys.stderr)
+            line.say(f"left out {each}: {error.problem}; {error.remedy}")
             failed = True
             continue
         _show(page, json_output)
@@ -122,28 +116,3 @@ def _command(name: str) -> str:
     words = [name if word == "all" else word for word in words]
     shown = [Path(word).name if word.startswith(("/", "../", "~")) else word for word in words]
     return shlex.join(["caps", *shown])
-
-
-def _numbers(text: str) -> list[int]:
-    try:
-        return [int(word) for word in text.split(",") if word.strip()]
-    except ValueError:
-        raise InputError(f"--seeds {text!r}", "give whole numbers like 0,1,2") from None
-
-
-class _Lines:
-    """Writes where the run stands, every few seconds, and every failure."""
-
-    def __init__(self) -> None:
-        self.written = time.monotonic()
-
-    def __call__(self, run: "Run", task: "Task", record: "Record") -> None:
-        if record["status"] == "failed":
-            text = f"failed: {task.cell.method} on {task.cell.series}: {record['error'][:200]}"
-            print(text, file=sys.stderr, flush=True)
-        now = time.monotonic()
-        if now - self.written >= EVERY:
-            self.written = now
-            done = run.skipped + run.computed
-            text = f"{done} of {run.total} cells, {run.time_left} left"
-            print(text, file=sys.stderr, flush=True)

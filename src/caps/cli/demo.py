@@ -16,15 +16,15 @@ from rich.table import Table
 from caps.artifacts import write_text, writing_together
 from caps.cli.evaluate import print_evaluation
 from caps.cli.overview import draw_overview
+from caps.cli.progress import progress_line
 from caps.cli.results import (
     Run,
-    fit_progress,
     print_events,
-    quiet_threads,
     report_of,
     write_table,
 )
 from caps.events import event_table
+from caps.jobs import set_default_threads
 from caps.metrics import Evaluation, Floors, evaluate, floors
 from caps.replacing import check_folder
 from caps.report import write_report
@@ -101,7 +101,7 @@ def demo(
     """
     check_folder(out, kind=KIND)
     telemetry = month_of_telemetry(seed)
-    quiet_threads()
+    set_default_threads()
     with writing_together(out, kind=KIND, version=VERSION) as staging:
         _write_telemetry(telemetry, staging / TELEMETRY)
         outcome = _detect(staging / TELEMETRY, telemetry, seed, alarms, pretrained)
@@ -132,7 +132,7 @@ def _detect(
     started = clock.monotonic()
     series = read(path, exclude="label")
     model = CAPS(train=telemetry.train_end, alarms=alarms, seed=seed, pretrained=pretrained)
-    with fit_progress() as progress:
+    with progress_line() as progress:
         model.fit(series, progress=progress)
     analysis = model.analyze(series)
     train_rows = len(series.training_part(telemetry.train_end))

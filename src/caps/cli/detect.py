@@ -9,12 +9,11 @@ from cyclopts import Parameter
 
 from caps.artifacts import writing_together
 from caps.cli.options import takes_fit_options
+from caps.cli.progress import progress_line
 from caps.cli.results import (
     Run,
     TableFormat,
-    fit_progress,
     print_summary,
-    quiet_threads,
     report_of,
     stretches_in,
     write_scores,
@@ -22,6 +21,7 @@ from caps.cli.results import (
 )
 from caps.errors import InputError
 from caps.events import event_table
+from caps.jobs import set_default_threads
 from caps.replacing import check_folder
 from caps.report import write_report
 from caps.scoring import FitOptions
@@ -60,13 +60,13 @@ def detect(
     check_folder(folder, kind=RESULTS)
     if folder.resolve() in file.resolve().parents:
         raise InputError(f"{file} lies in {folder}, which is replaced", "name another --out")
-    quiet_threads()
+    set_default_threads()
     from caps.estimator import CAPS  # torch: two seconds that --help and a refusal do without
 
     started = clock.monotonic()
     series = read(file, columns=options.columns, time=options.time)
     model = CAPS(**options.parameters())
-    with fit_progress() as progress:
+    with progress_line() as progress:
         model.fit(series, known_anomalies=stretches_in(known), progress=progress)
     analysis = model.analyze(series)
     run = Run(

@@ -6,7 +6,8 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from caps.cli.results import check_table, event_facts, print_events, quiet_threads, write_table
+from caps.cli.results import check_table, event_facts, print_events, write_table
+from caps.jobs import set_default_threads
 
 
 def events(
@@ -41,7 +42,7 @@ def events(
     """
     if out is not None:
         check_table(out, file)
-    quiet_threads()
+    set_default_threads()
     # Here: torch takes seconds, which `caps --help` does not need.
     from caps.estimator import CAPS
     from caps.events import event_table

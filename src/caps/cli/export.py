@@ -6,7 +6,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from caps.cli.results import quiet_threads
+from caps.jobs import set_default_threads
 
 
 def export(
@@ -26,7 +26,7 @@ def export(
     json_output
         Print JSON instead of text.
     """
-    quiet_threads()
+    set_default_threads()
     # Here: torch takes seconds, which `caps --help` does not need.
     from caps.estimator import CAPS
     from caps.export import write_onnx

@@ -7,7 +7,9 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from caps.cli.options import takes_fit_options
-from caps.cli.results import fit_progress, quiet_threads, stretches_in
+from caps.cli.progress import progress_line
+from caps.cli.results import stretches_in
+from caps.jobs import set_default_threads
 from caps.replacing import check_folder
 from caps.scoring import FitOptions
 from caps.series import read
@@ -35,7 +37,7 @@ def fit(
     json_output
         Print JSON instead of text.
     """
-    quiet_threads()
+    set_default_threads()
     # torch: two seconds that --help does without
     from caps.estimator import CAPS
     from caps.scoring import KIND
@@ -43,7 +45,7 @@ def fit(
     check_folder(out, kind=KIND)
     model = CAPS(**options.parameters())
     series = read(file, columns=options.columns, time=options.time)
-    with fit_progress() as progress:
+    with progress_line() as progress:
         model.fit(series, known_anomalies=stretches_in(known), progress=progress)
     model.save(out)
     facts = {

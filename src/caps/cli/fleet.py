@@ -11,10 +11,12 @@ from rich.console import Console
 from rich.table import Table
 
 from caps.cli.options import takes_fit_options
-from caps.cli.results import fit_progress, names_in, quiet_threads
+from caps.cli.progress import progress_line
+from caps.cli.results import names_in
 from caps.fleet import FleetResult, ScoreOptions, find_series, fit_fleet, score_fleet
 from caps.fleet.fleet import PAGE, TABLE
 from caps.fleet.summary import lead
+from caps.jobs import set_default_threads
 from caps.scoring import FitOptions
 from caps.series import write_moment
 
@@ -68,9 +70,9 @@ def fit(
     json_output
         Print JSON instead of text.
     """
-    quiet_threads()
+    set_default_threads()
     entries = find_series(source, id=id, columns=options.columns, time=options.time)
-    with fit_progress() as progress:
+    with progress_line() as progress:
         result = fit_fleet(
             entries,
             out,
@@ -134,10 +136,10 @@ def score(
     json_output
         Print JSON instead of text.
     """
-    quiet_threads()
+    set_default_threads()
     options = ScoreOptions(alarms=alarms, time=time, pretrained=pretrained)
     entries = find_series(source, id=id, columns=names_in(columns), time=time)
-    with fit_progress() as progress:
+    with progress_line() as progress:
         result = score_fleet(
             entries,
             models,

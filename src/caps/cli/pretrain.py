@@ -1,13 +1,14 @@
 """`caps pretrain`: learn representation, experts and router from simulation."""
 
 import json
-import os
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
+
+from caps.cli.progress import progress_line
+from caps.jobs import set_default_threads
 
 if TYPE_CHECKING:
     from caps.realize.presets import Preset
@@ -71,15 +72,10 @@ def pretrain(
     json_output
         Print the checks as JSON.
     """
-    # Idle OpenMP threads that spin slow training down many times on a shared machine.
-    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
-    os.environ.setdefault("GOMP_SPINCOUNT", "0")
+    set_default_threads()
     from caps.realize.presets import preset_named, resized
     from caps.realize.pretrain import Pretraining
-    from caps.training import bar_or_lines, start_fabric
-
-    def say(text: str) -> None:
-        print(text, file=sys.stderr, flush=True)
+    from caps.training import start_fabric
 
     chosen = resized(preset_named(preset), pairs=pairs, steps=steps)
     variant = replace(chosen.realize, mechanism=mechanism, clusters=clusters, prior=prior)
@@ -87,30 +83,31 @@ def pretrain(
     chosen = replace(chosen, realize=variant, objective=objective)
     _print_sizes(chosen)
     fabric = start_fabric(accelerator, devices, precision=chosen.precision)
-    run = Pretraining(
-        chosen,
-        out,
-        seed=seed,
-        resume=resume,
-        minutes=minutes,
-        workers=workers,
-        checked=check_pairs,
-        fabric=fabric,
-        progress=lambda: bar_or_lines(say),
-        say=say,
-    )
-    result = run.result()
+    with progress_line() as line:
+        run = Pretraining(
+            chosen,
+            out,
+            seed=seed,
+            resume=resume,
+            minutes=minutes,
+            workers=workers,
+            checked=check_pairs,
+            fabric=fabric,
+            progress=lambda: line,
+            say=line.say,
+        )
+        result = run.result()
     if not fabric.is_global_zero:
         return
     if result is None:
-        say("time is up; go on with the same command and --resume")
+        line.say("time is up; go on with the same command and --resume")
         return
     checks = result.facts["checks"]
     if json_output:
         print(json.dumps(checks))
         return
     _print_checks(checks)
-    say(f"written to {out}; checkpoints in {run.work} can be deleted")
+    line.say(f"written to {out}; checkpoints in {run.work} can be deleted")
 
 
 def _print_sizes(preset: "Preset") -> None:

@@ -1,12 +1,7 @@
-"""What the detecting commands share: the fit with its progress, tables, the report, the summary."""
+"""What the detecting commands share: tables, the report, the summary."""
 
-import os
-import sys
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -19,17 +14,9 @@ if TYPE_CHECKING:
     from caps.estimator import CAPS
     from caps.events import Analysis, Event, Explanation
     from caps.report import Report
-    from caps.scoring import FitProgress
 
 TableFormat = Literal["csv", "parquet"]
 MOST_LISTED = 20  # events on screen
-EVERY = 10.0  # seconds between lines of progress
-
-
-def quiet_threads() -> None:
-    """Idle OpenMP threads that spin slow training down many times on a shared machine."""
-    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
-    os.environ.setdefault("GOMP_SPINCOUNT", "0")
 
 
 def names_in(text: str | None) -> list[str] | None:
@@ -57,38 +44,6 @@ def stretches_in(texts: tuple[str, ...]) -> list[tuple[str, str]]:
             raise InputError(f"--known {text!r} is no stretch", "write START..END, rows or moments")
         stretches.append((start, end))
     return stretches
-
-
-@contextmanager
-def fit_progress() -> Iterator["FitProgress"]:
-    """A bar with the time left where stderr is a terminal, else a line now and then."""
-    if not sys.stderr.isatty():
-        yield _Lines().report
-        return
-    # Here: rich takes a tenth of a second, which `caps --help` does not need.
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(bar_width=24), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("fitting", total=1.0)
-        yield lambda text, share: bar.update(task, description=text, completed=share)
-
-
-class _Lines:
-    """Writes where the fit stands and the time left, every few seconds."""
-
-    def __init__(self) -> None:
-        self.started = self.written = time.monotonic()
-
-    def report(self, text: str, share: float) -> None:
-        """Write a line if it is time for one."""
-        now = time.monotonic()
-        if now - self.written < EVERY or share <= 0:
-            return
-        self.written = now
-        left = timedelta(seconds=round((now - self.started) * (1 - share) / share))
-        print(f"{text}: {100 * share:.0f} %, {left} left", file=sys.stderr, flush=True)
 
 
 @dataclass(frozen=True, slots=True)

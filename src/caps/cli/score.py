@@ -6,7 +6,8 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from caps.cli.results import check_table, quiet_threads, write_scores
+from caps.cli.results import check_table, write_scores
+from caps.jobs import set_default_threads
 
 
 def score(
@@ -36,7 +37,7 @@ def score(
         Print JSON instead of text.
     """
     check_table(out, file)
-    quiet_threads()
+    set_default_threads()
     from caps.estimator import CAPS  # torch: two seconds that --help and a refusal do without
 
     fitted = CAPS.load(model)

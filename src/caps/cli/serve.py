@@ -9,6 +9,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from caps.errors import InputError
+from caps.jobs import ONE_THREAD, set_default_threads
 
 TOKEN = "CAPS_TOKEN"
 
@@ -48,6 +49,7 @@ def serve(
     json_output
         Print the address as JSON.
     """
+    set_default_threads(ONE_THREAD)  # each request in one, several requests at a time
     from caps.serve.run import run
     from caps.serve.settings import MEGABYTE, Settings
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from caps.cli.progress import progress_line
 from caps.errors import InputError
 from caps.replacing import check_file, check_folder
 
@@ -45,30 +46,25 @@ def simulate(
         if not json_:
             print(f"gallery drawn to {gallery}")
     if out is not None:
-        summary, seconds = _write(pairs, out, seed, workers, quiet=json_)
+        summary, seconds = _write(pairs, out, seed, workers)
         if json_:
             print(json.dumps({"pairs_per_second": pairs / seconds, **asdict(summary)}, indent=2))
         else:
             _show(summary, pairs / seconds, out)
 
 
-def _write(
-    pairs: int, out: Path, seed: int, workers: int, *, quiet: bool
-) -> tuple["Summary", float]:
+def _write(pairs: int, out: Path, seed: int, workers: int) -> tuple["Summary", float]:
     """Simulate, write, read back; the figures are those of what was read."""
-    from rich.progress import Progress
-
     from caps.simulate import load_pairs, save_pairs, simulate_pairs
     from caps.simulate.summary import summarise
 
     started = time.perf_counter()
-    with Progress(transient=True, disable=quiet) as bar:
-        task = bar.add_task("simulating", total=pairs)
+    with progress_line() as line:
         batch = simulate_pairs(
             pairs,
             seed=seed,
             workers=workers,
-            progress=lambda done, _: bar.update(task, completed=done),
+            progress=lambda done, _: line("simulating", done / pairs),
         )
     seconds = time.perf_counter() - started
     save_pairs(batch, out, seed=seed)

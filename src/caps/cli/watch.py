@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from caps.cli.results import quiet_threads
 from caps.errors import CapsError, InputError
+from caps.jobs import set_default_threads
 
 if TYPE_CHECKING:
     import numpy as np
@@ -70,7 +70,7 @@ def watch(
     if save_every < 0:
         raise InputError("--save-every is below 0", "give 0 or more")
     quiet_time = _recovery(recovery)
-    quiet_threads()
+    set_default_threads()
     from caps.watch import Lines, Records, Watcher, WatchState, Webhook
 
     one, model_of = _models(model, several=id is not None, alarms=alarms)

@@ -4,19 +4,19 @@ import json
 import os
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import caps
 from caps.artifacts import write_text
 from caps.errors import InputError
-from caps.fleet.engines import Engine, EngineName, open_engine
-from caps.fleet.jobs import JOURNAL, MODELS, Outcome, ScoreOptions, Task
+from caps.fleet.jobs import JOURNAL, MODELS, Outcome, ScoreOptions, Task, work
 from caps.fleet.plan import Entry
-from caps.fleet.running import run
 from caps.fleet.summary import render_summary
 from caps.fleet.tables import check_parquet, series_columns, write_part
+from caps.jobs import Engine, EngineName, Lost, open_engine, run_tasks
 from caps.json_text import parse_json
 from caps.replacing import check_room
 from caps.scoring import FitOptions
@@ -87,7 +87,7 @@ def fit_fleet(
     given = options or FitOptions()
     weights = _folder(given.pretrained)
     tasks = [Task(_located(entry), given, folder, weights) for entry in entries]
-    start = _start(engine, workers, ray_address)
+    start = partial(open_engine, engine, workers=workers, ray_address=ray_address)
     return _carry_out("fit", tasks, folder, start, retries, progress)
 
 
@@ -112,7 +112,7 @@ def score_fleet(
     given = options or ScoreOptions()
     weights = _folder(given.pretrained)
     tasks = [Task(_located(entry), given, folder, weights, home / MODELS) for entry in entries]
-    start = _start(engine, workers, ray_address)
+    start = partial(open_engine, engine, workers=workers, ray_address=ray_address)
     return _carry_out("score", tasks, folder, start, retries, progress)
 
 
@@ -136,19 +136,18 @@ def _carry_out(
         else:
             rows[task.entry.id] = _row(Outcome(task.entry.id, "done", facts), 0)
     skipped, failed = len(rows), 0
-
-    def ended(outcome: Outcome, attempts: int) -> None:
-        nonlocal failed
-        failed += outcome.status != "done"
-        rows[outcome.id] = _row(outcome, attempts)
-        if progress is not None:
-            now = len(rows) - skipped
-            text = f"{len(rows)} of {len(tasks)} series" + (f", {failed} failed" if failed else "")
-            progress(text, now / len(remaining))
-
     if remaining:
         with start() as engine:
-            run(remaining, engine, retries=retries, ended=ended)
+            for task, ended, attempts in run_tasks(
+                remaining, work, engine, retries=retries, failed=_may_be_tried_again
+            ):
+                outcome = _blamed(task, ended) if isinstance(ended, Lost) else ended
+                rows[outcome.id] = _row(outcome, attempts)
+                failed += outcome.status != "done"
+                if progress is not None:
+                    text = f"{len(rows)} of {len(tasks)} series"
+                    text += f", {failed} failed" if failed else ""
+                    progress(text, (len(rows) - skipped) / len(remaining))
     ranked = tuple(sorted(rows.values(), key=_rank))
     write_part(out / TABLE, "series", series_columns(ranked))
     result = FleetResult(job, out, ranked, skipped, time.monotonic() - started)
@@ -156,14 +155,16 @@ def _carry_out(
     return result
 
 
-def _start(
-    engine: EngineName | Engine, workers: int | None, ray_address: str | None
-) -> Callable[[], Engine]:
-    if engine == "local" or engine == "ray":
-        name: EngineName = engine
-        return lambda: open_engine(name, workers=workers, ray_address=ray_address)
-    given: Engine = engine
-    return lambda: given
+def _may_be_tried_again(result: Outcome | Lost) -> bool:
+    return isinstance(result, Lost) or result.status == "failed"
+
+
+def _blamed(task: Task, lost: Lost) -> Outcome:
+    """A series whose work could not tell how it ended."""
+    reason = f"its process died ({lost.problem}; out of memory?)"
+    if lost.kind == "error":  # the work itself never raises: it could not be loaded there
+        reason = f"the work does not run there: {lost.problem}"
+    return Outcome(task.entry.id, "failed", reason=reason)
 
 
 def _claim(out: Path, job: str, tasks: list[Task]) -> None:
@@ -203,7 +204,7 @@ def _located(entry: Entry) -> Entry:
     """Workers have other working directories."""
     if not isinstance(entry.source, Path):
         return entry
-    return Entry(entry.id, entry.source.absolute(), entry.stamp, entry.columns, entry.train)
+    return replace(entry, source=entry.source.absolute())
 
 
 def _folder(pretrained: object) -> str | None:

@@ -94,18 +94,8 @@ class Outcome:
     reason: str = ""
 
 
-def one_thread() -> None:
-    """Let this process compute on one core: parallel is what runs beside it."""
-    # Before torch is imported: idle OpenMP threads that spin slow all others down.
-    os.environ |= {"OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "0"}
-    import torch
-
-    torch.set_num_threads(1)
-
-
 def work(task: Task) -> Outcome:
     """Fit or score one series. Never raises on what one series can do wrong."""
-    one_thread()
     try:
         if not (task.out / JOURNAL).is_file():
             raise InputError(

@@ -1,7 +1,5 @@
 """Training of the detector on recovered pairs: (x, 0) and (x + r^, m) with equal weight."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,6 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from caps.errors import InputError
+from caps.jobs import one_thread
 from caps.network.config import DetectorConfig
 from caps.network.detector import Detector
 from caps.training import Batches, Progress, Schedule, seeded, train
@@ -62,7 +61,7 @@ def train_detector(
     )
     with seeded(seed, "detector"):
         detector = Detector(config)
-    with _one_thread():
+    with one_thread():
         for number, network in enumerate(detector.members):
             train(
                 DetectorLoss(network),
@@ -73,17 +72,6 @@ def train_detector(
                 progress=progress,
             )
     return detector.eval().requires_grad_(False)
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Steps this small are no faster in two threads, and several times slower on a busy machine."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
 
 
 def _steps(pairs: int, config: DetectorConfig) -> int:

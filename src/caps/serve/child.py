@@ -1,65 +1,59 @@
-"""The process of one fit: reads its job from standard input, prints progress as JSON lines.
+"""The work of one fit, in a process of its own.
 
-A process of its own, so that a fit can be ended, run out of memory or crash without harm to the
-service, and takes no time from scoring. It ends when its standard input does: then the service is
-gone.
+So that a fit can be ended, run out of memory or crash without harm to the service, and takes no
+time from scoring.
 """
 
 import contextlib
 import json
+import logging
 import os
-import sys
-import threading
 import time
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from caps.errors import CapsError
+from caps.jobs import report
 from caps.scoring import OPTIONS
 from caps.serve.files import FACTS, MODEL, UNFINISHED
 from caps.serve.refusals import FULL, disk_full
 
-BETWEEN = 0.1  # seconds between lines of progress
+log = logging.getLogger("caps.serve")
 
 
-def main() -> None:
-    """Run the job on standard input; exit code 2 for input that cannot be used."""
-    job = json.loads(sys.stdin.readline())
+def fit(job: dict[str, Any]) -> dict[str, str]:
+    """Do the job; what is returned is problem and remedy, if there is a problem."""
     with contextlib.suppress(OSError, AttributeError):
         os.nice(job["niceness"])
-    threading.Thread(target=_end_with, args=(sys.stdin,), daemon=True).start()
     try:
         fit_and_save(job, Path(job["out"]))
     except CapsError as error:
-        _tell(problem=error.problem, remedy=error.remedy)
-        sys.exit(2)
+        return {"problem": error.problem, "remedy": error.remedy}
     except Exception as error:
-        _tell(**_reason(error))
-        raise  # its traceback is for the service's log
+        log.exception("a fit")  # to the service's own log: both write to one stderr
+        return _reason(error)
+    return {}
 
 
 def fit_and_save(job: dict[str, Any], out: Path) -> None:
     """Fit, and write model and facts to `out`, which appears as a whole."""
-    import torch
-
     from caps.estimator import CAPS
     from caps.series import read
 
-    torch.set_num_threads(1)
     started = time.monotonic()
     request = job["request"]
     given = {name: request[name] for name in OPTIONS if name in request} | job["estimator"]
     if request["detector"] is None:
         given["detector"] = None
     options = {name: OPTIONS[name].restored(value) for name, value in given.items()}
-    _tell(stage="reading", share=0.0)
+    report("reading", 0.0)
     series = read(job["data"], **job["options"])
     skip = request["skip"]
     kept = series[skip:].select(*(request["columns"] or series.channels))
     time_column, weights = job["options"].get("time"), job["pretrained"]
     model = CAPS(**options, time=time_column, pretrained=weights)
-    model.fit(kept, known_anomalies=_shifted(request["known"], skip), progress=_Progress())
-    _tell(stage="saving", share=1.0)
+    model.fit(kept, known_anomalies=_shifted(request["known"], skip), progress=report)
+    report("saving", 1.0)
     train = len(kept.training_part(request["train"]))
     facts = {
         "channels": list(model.fitted_.names),
@@ -72,19 +66,6 @@ def fit_and_save(job: dict[str, Any], out: Path) -> None:
     model.save(staging / MODEL)
     (staging / FACTS).write_text(json.dumps(facts), encoding="utf-8")
     staging.rename(out)
-
-
-class _Progress:
-    """Prints where the fit stands, not more often than a person can read."""
-
-    def __init__(self) -> None:
-        self.told = 0.0
-
-    def __call__(self, stage: str, share: float) -> None:
-        now = time.monotonic()
-        if now - self.told >= BETWEEN:
-            self.told = now
-            _tell(stage=stage, share=share)
 
 
 def _shifted(known: list[list[Any]], skip: int) -> list[tuple[Any, Any]]:
@@ -105,17 +86,3 @@ def _reason(error: Exception) -> dict[str, str]:
         return {"problem": "the fit ran out of memory", "remedy": "give fewer rows or channels"}
     told = f"the fit broke off ({type(error).__name__}: {error})"
     return {"problem": told[:500], "remedy": "see the service's log"}
-
-
-def _tell(**facts: Any) -> None:
-    print(json.dumps(facts), flush=True)
-
-
-def _end_with(stream: TextIO) -> None:
-    while stream.read(1024):
-        pass
-    os._exit(1)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,11 +1,7 @@
 """Fits in the background: a bounded queue, one process for each fit, progress, cancelling."""
 
 import asyncio
-import contextlib
-import json
 import logging
-import os
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -13,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from caps.errors import CapsError
+from caps.jobs import Lost, Report, Worker
+from caps.serve.child import fit as do_fit
 from caps.serve.files import DATA, ModelFolder, Pending, SeriesFolder
 from caps.serve.refusals import busy, taken
 from caps.serve.settings import Settings
 
 log = logging.getLogger("caps.serve")
 
-# One thread, and none that spins: the other cores answer requests.
-CALM = {"OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "0"}
 RETRY_FIT = 30  # seconds, told to those who find the queue full
 STOPPED = "the service stopped during this fit"
 AGAIN = "make room on its disk, and start the service again or fit again"
@@ -36,7 +32,7 @@ class Fit:
     stage: str = "waiting"
     share: float = 0.0
     started: float | None = None  # on the monotonic clock
-    process: asyncio.subprocess.Process | None = None
+    worker: Worker | None = None
     cancelled: bool = False
     done: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -103,8 +99,8 @@ class Fits:
         if fit is None:
             return
         fit.cancelled = True
-        if fit.process is not None:
-            _kill(fit.process)
+        if fit.worker is not None:
+            fit.worker.process.kill()  # `_follow` is told by the end of its pipe
         if fit.started is None:
             self._settle(fit, "cancelled", "the fit was cancelled", "fit again")
         await fit.done.wait()
@@ -135,49 +131,29 @@ class Fits:
                 self._settle(fit, "failed", "the fit could not be run", "see the service's log")
 
     async def _run(self, fit: Fit) -> None:
-        process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-m",
-            "caps.serve.child",
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            env={**os.environ, **CALM},
-        )
-        fit.process = process
-        if fit.cancelled:
-            _kill(process)
-        told: dict[str, Any] = {}
+        worker = fit.worker = Worker()
         try:
+            worker.give(do_fit, self._job(fit))
             async with asyncio.timeout(self.settings.fit_seconds):
-                told = await self._follow(fit, process)
-                await process.wait()
+                told = await self._follow(fit, worker)
         except TimeoutError:
             told = {
                 "problem": f"the fit took more than {self.settings.fit_seconds:g} seconds",
                 "remedy": "give fewer channels or a shorter training part",
             }
         finally:
-            _kill(process)
-            await process.wait()
-            if process.stdin is not None:
-                process.stdin.close()
-        self._conclude(fit, told, process.returncode)
+            worker.stop()
+        self._conclude(fit, told, worker.process.exitcode)
 
-    async def _follow(self, fit: Fit, process: asyncio.subprocess.Process) -> dict[str, Any]:
-        """Send the job, take its progress; returns the problem it told, if any."""
-        assert process.stdin is not None
-        assert process.stdout is not None
-        with contextlib.suppress(ConnectionError):  # a process that died tells by its exit code
-            process.stdin.write(json.dumps(self._job(fit)).encode() + b"\n")
-            await process.stdin.drain()
-        told: dict[str, Any] = {}
-        async for line in process.stdout:
-            facts = json.loads(line)
-            if "problem" in facts:
-                told = facts
-            else:
-                fit.stage, fit.share = facts["stage"], float(facts["share"])
-        return told
+    async def _follow(self, fit: Fit, worker: Worker) -> dict[str, str]:
+        """Take the progress of a fit until it ends; the problem that it told, if any."""
+        while isinstance(message := await _next(worker), Report):
+            fit.stage, fit.share = message.text, message.share
+        if not isinstance(message, Lost):
+            return dict(message)
+        if message.output:  # what a process that died had to say is in the log already
+            log.error("the fit of %s: %s", fit.name, message.output)
+        return {}
 
     def _job(self, fit: Fit) -> dict[str, Any]:
         name, pretrained = fit.request["series"], self.settings.pretrained
@@ -191,7 +167,7 @@ class Fits:
             "niceness": self.settings.fit_niceness,
         }
 
-    def _conclude(self, fit: Fit, told: dict[str, Any], code: int | None) -> None:
+    def _conclude(self, fit: Fit, told: dict[str, str], code: int | None) -> None:
         # Finished is what has its folder, also when it was cancelled a moment later.
         if fit.out.is_dir():
             self._settle(fit, "fitted")
@@ -221,6 +197,12 @@ class Fits:
             self.finished(outcome)
 
 
-def _kill(process: asyncio.subprocess.Process) -> None:
-    with contextlib.suppress(ProcessLookupError):
-        process.kill()
+async def _next(worker: Worker) -> Any:
+    """What it sends next, without keeping requests waiting."""
+    loop, readable, pipe = asyncio.get_running_loop(), asyncio.Event(), worker.connection.fileno()
+    loop.add_reader(pipe, readable.set)
+    try:
+        await readable.wait()
+    finally:
+        loop.remove_reader(pipe)
+    return worker.receive()

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
+from caps.jobs import single_products
 from caps.serve.refusals import Refusal, busy
 
 Answer = TypeVar("Answer")
@@ -49,8 +50,7 @@ class Pool:
 
 def _alone() -> None:
     """Several threads for one product would wait for those of other requests."""
-    import torch
-    from threadpoolctl import threadpool_limits
+    import torch  # only after `run` has set the threads that it finds
 
     torch.set_num_threads(1)
-    threadpool_limits(1, user_api="blas")
+    single_products()

@@ -1,14 +1,12 @@
 """Running the service until it is told to stop."""
 
 import logging
-import os
 import socket
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from caps.errors import InputError
-from caps.serve.fits import CALM
 from caps.serve.settings import Settings
 
 if TYPE_CHECKING:
@@ -24,8 +22,6 @@ def run(settings: Settings, announce: Callable[[str], None] = print) -> None:
 
     `announce` is told the address once the directory and the port are the service's own.
     """
-    for name, value in CALM.items():  # before torch is imported
-        os.environ.setdefault(name, value)
     try:
         from caps.serve.app import create_app
     except ImportError as error:

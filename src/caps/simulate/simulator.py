@@ -1,6 +1,5 @@
 """Pairs in any number: blocks with a random stream each, so that workers change nothing."""
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
@@ -8,7 +7,7 @@ from functools import partial
 import numpy as np
 
 from caps.errors import InputError
-from caps.orphans import end_with
+from caps.jobs import end_with_parent
 from caps.simulate.anomaly.operation import FAMILIES
 from caps.simulate.block import BLOCK_BASES, BLOCK_PAIRS, simulate_block
 from caps.simulate.pairs import WINDOW, PairBatch
@@ -58,7 +57,7 @@ def _simulated(
         yield from map(block, blocks)
         return
     processes = min(workers, len(blocks))
-    with ProcessPoolExecutor(processes, initializer=end_with, initargs=(os.getpid(),)) as pool:
+    with ProcessPoolExecutor(processes, initializer=end_with_parent) as pool:
         yield from pool.map(block, blocks)
 
 

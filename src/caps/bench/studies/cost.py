@@ -12,6 +12,7 @@ import torch
 from caps.bench.rendering import Entry, Table, figure
 from caps.bench.studies.drawing import draw_stacks
 from caps.bench.studies.study import Report, StudyRun
+from caps.jobs import one_thread
 from caps.network import DetectorConfig, score_logits, train_detector, window_logits
 from caps.recover import recover_pairs, reference_windows
 from caps.simulate import WINDOW
@@ -25,12 +26,8 @@ PAPER_TRAINING = "23.6 min (5,000 pairs) to 180.5 min (48,000)"
 def cost(run: StudyRun) -> Report:
     """Processor time of each step, one thread."""
     count = 48 if run.quick else 384
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
+    with one_thread():
         measured = _measure(run, count)
-    finally:
-        torch.set_num_threads(threads)
     stages = run.pretrained.facts.get("stages", {})
     minutes = sum(float(stage["seconds"]) for stage in stages.values()) / 60
     preset = run.pretrained.preset

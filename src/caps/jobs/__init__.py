@@ -1,0 +1,35 @@
+"""One runner for many tasks, in processes of this machine or on Ray; one guarded process alone."""
+
+from caps.jobs.engines import Engine, EngineName, ProcessEngine, RayEngine, open_engine
+from caps.jobs.orphans import end_with_parent
+from caps.jobs.running import run_tasks
+from caps.jobs.threads import (
+    CALM,
+    ONE_THREAD,
+    cores,
+    one_thread,
+    set_default_threads,
+    single_products,
+)
+from caps.jobs.worker import Lost, Report, Worker, printed, report
+
+__all__ = [
+    "CALM",
+    "ONE_THREAD",
+    "Engine",
+    "EngineName",
+    "Lost",
+    "ProcessEngine",
+    "RayEngine",
+    "Report",
+    "Worker",
+    "cores",
+    "end_with_parent",
+    "one_thread",
+    "open_engine",
+    "printed",
+    "report",
+    "run_tasks",
+    "set_default_threads",
+    "single_products",
+]

@@ -1,0 +1,61 @@
+"""How many threads numpy and torch take: told before they are imported, or while they run."""
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any
+
+# Idle OpenMP threads that spin slow everything down many times on a shared machine.
+CALM = {"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "0"}
+ONE_THREAD = {
+    name: "1"
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+} | CALM
+
+
+def cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def set_default_threads(values: Mapping[str, str] = CALM) -> None:
+    """Set what the user has not, for libraries that are imported after this."""
+    for name, value in values.items():
+        os.environ.setdefault(name, value)
+
+
+@contextmanager
+def environment(values: Mapping[str, str]) -> Iterator[None]:
+    """What a process that is started now will find."""
+    before = dict(os.environ)
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for name in values:
+            os.environ.pop(name, None)
+            if name in before:
+                os.environ[name] = before[name]
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Torch in one thread: small steps are no faster in two, and far slower on a busy machine."""
+    import torch  # a second of start-up that who only starts processes need not wait for
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+
+
+def single_products() -> AbstractContextManager[Any]:
+    """Matrix products of numpy in one thread each, from now until the end of the context."""
+    try:
+        from threadpoolctl import threadpool_limits  # comes with scikit-learn, or is not there
+    except ImportError:
+        return nullcontext()
+    limits: AbstractContextManager[Any] = threadpool_limits(1, user_api="blas")
+    return limits
