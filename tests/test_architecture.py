@@ -28,13 +28,14 @@ MAY_IMPORT = {
     "scoring": {"neighbours", "network", "recover", "realize", "series"},
     "events": {"scoring", "neighbours", "realize", "series"},
     "stream": {"scoring", "events", "series"},
-    "plots": {"events"},
+    "plots": {"events", "series"},
+    "inspection": {"plots", "realize", "represent", "simulate"},
     "baselines": {"network", "recover", "metrics", "series"},
-    "report": {"events", "scoring", "estimator", "series"},
+    "report": {"plots", "events", "scoring", "estimator", "series"},
     "watch": {"stream", "events", "scoring", "estimator", "series"},
     "export": {"stream", "events", "scoring", "network", "estimator", "series"},
-    "serve": {"stream", "events", "scoring", "network", "estimator", "report", "series"},
-    "fleet": {"events", "scoring", "network", "estimator", "report", "series"},
+    "serve": {"stream", "plots", "events", "scoring", "network", "estimator", "report", "series"},
+    "fleet": {"plots", "events", "scoring", "network", "estimator", "series"},
 }
 MAY_IMPORT["estimator"] = {
     "stream", "plots", "events", "scoring", "network", "neighbours", "realize", "series",
@@ -77,7 +78,7 @@ def test_imports_point_with_the_data_flow(path: Path) -> None:
 
 
 # Packages whose root is their interface; the others are still imported by their modules.
-ROOMS = ("neighbours", "network", "scoring", "events", "stream", "plots")
+ROOMS = ("neighbours", "network", "scoring", "events", "stream", "plots", "inspection")
 
 
 @pytest.mark.parametrize(

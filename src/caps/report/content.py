@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caps.errors import InputError
+from caps.plots import Timeline
 
 FloatArray = NDArray[np.float64]
 Fact = str | int | float
@@ -168,6 +169,11 @@ class Report:
 
     def __len__(self) -> int:
         return len(self.scores)
+
+    @property
+    def timeline(self) -> Timeline:
+        """The horizontal axis."""
+        return Timeline(len(self), self.time, self.clock)
 
     def _check_events(self) -> None:
         ids = [event.id for event in self.events]

@@ -2,21 +2,18 @@
 
 import base64
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup
 
 from caps.artifacts import write_text
+from caps.plots import Timeline, plotly_script, render_page
 from caps.report import sentences
 from caps.report.charts import MOST_BANDS, band, overview_chart, panel_chart, shown_channels
 from caps.report.content import Budget, EventCard, Report
-from caps.report.palette import DARK, LIGHT
-from caps.report.timeline import Timeline
 from caps.series.quality import duration
 
 MOST_PANELS = 40  # charts of single events: the strongest
@@ -37,27 +34,34 @@ def render_report(report: Report) -> str:
     >>> "No events in 4 rows." in page
     True
     """
-    timeline = Timeline(report)
+    timeline = report.timeline
     ranked = sorted(report.events, key=lambda event: -event.score)
     listed = sorted(ranked[:MOST_ROWS], key=lambda event: event.start)
     detailed = sorted(ranked[:MOST_PANELS], key=lambda event: event.start)
-    return (
-        _environment()
-        .get_template("report.html.j2")
-        .render(
-            report=report,
-            summary=sentences.summary(report, timeline),
-            facts=_facts(report, timeline),
-            rows=[_EventText(event, timeline) for event in listed],
-            details=[_EventText(event, timeline) for event in detailed],
-            hidden_channels=len(report.channels) - len(shown_channels(report)),
-            charts=htmlsafe_json_dumps(
-                _charts(report, detailed, timeline), default=_encoded, allow_nan=False
-            ),
-            plotly=_plotly(),
-            light=LIGHT,
-            dark=DARK,
-        )
+    return render_page(
+        "report/report.html.j2",
+        title=report.title,
+        kind="CAPS report",
+        lead=sentences.summary(report, timeline),
+        facts=_facts(report, timeline),
+        parts={
+            "overview": "Overview",
+            "events": "Events",
+            "alarms": "Alarm budget" if report.budgets else "",
+            "quality": "Data quality",
+            "facts": "Model and run" if report.model or report.run else "",
+        },
+        report=report,
+        rows=[_EventText(event, timeline) for event in listed],
+        details=[_EventText(event, timeline) for event in detailed],
+        hidden_channels=len(report.channels) - len(shown_channels(report)),
+        charts=htmlsafe_json_dumps(
+            _charts(report, detailed, timeline), default=_encoded, allow_nan=False
+        ),
+        plotly=Markup(plotly_script()),
+        figure=sentences.figure,
+        alarms=sentences.alarms,
+        kinds=sentences.KINDS,
     )
 
 
@@ -83,6 +87,22 @@ class _EventText:
     @property
     def lasting(self) -> str:
         return self.timeline.lasting(self.event.start, self.event.end)
+
+    @property
+    def score(self) -> str:
+        return sentences.figure(self.event.score)
+
+    @property
+    def rarity(self) -> str:
+        return sentences.rarity(self.event.p_value)
+
+    @property
+    def effect(self) -> str:
+        return sentences.effect(self.event)
+
+    @property
+    def carriers(self) -> str:
+        return sentences.carriers(self.event)
 
     @property
     def kinds(self) -> list[tuple[str, float]]:
@@ -143,30 +163,3 @@ def _encoded(array: object) -> dict[str, str]:
     little = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
     dtype = {4: "f4", 8: "f8"}[array.dtype.itemsize]
     return {"dtype": dtype, "bdata": base64.b64encode(little.tobytes()).decode("ascii")}
-
-
-@cache
-def _plotly() -> Markup:
-    from plotly.offline import get_plotlyjs
-
-    return Markup(get_plotlyjs())
-
-
-@cache
-def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("caps.report"),
-        autoescape=True,  # everything: names of channels and files are the user's
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {
-        "figure": sentences.figure,
-        "rarity": sentences.rarity,
-        "effect": sentences.effect,
-        "alarms": sentences.alarms,
-        "carriers": sentences.carriers,
-    }
-    environment.globals["kinds"] = sentences.KINDS
-    return environment

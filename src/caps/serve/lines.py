@@ -5,10 +5,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from caps.report import Channel, Report
-from caps.report.analysed import shown_time
-from caps.report.thinning import thin_line
-from caps.report.timeline import Timeline
+from caps.plots import Timeline, local_time, thin_line
 from caps.series import Series
 from caps.serve.schemas import Line, Lines, Rows
 
@@ -20,11 +17,7 @@ class Axis:
 
     def __init__(self, series: Series) -> None:
         self.series = series
-        time, clock = shown_time(series)
-        blank = np.zeros(len(series))
-        self.timeline = Timeline(
-            Report("", (Channel("", blank),), blank, 1.0, time=time, clock=clock)
-        )
+        self.timeline = Timeline.of(series)
 
     @cached_property
     def positions(self) -> FloatArray:
@@ -43,9 +36,7 @@ class Axis:
         """A moment in UTC as this axis shows it, to the second."""
         zone = self.series.timezone
         if zone is not None:
-            import pandas as pd
-
-            time = pd.Timestamp(time, tz="UTC").tz_convert(zone).tz_localize(None).to_datetime64()
+            time = local_time(np.array([time]), zone)[0]
         return str(time.astype("datetime64[s]")).replace("T", " ")
 
     def rows(self, left: float | None, right: float | None) -> tuple[int, int]:

@@ -2,26 +2,38 @@
 
 from functools import cached_property
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from caps.report.content import FloatArray, Report
 from caps.series.sampling import Sampling, sampling_of
 
+if TYPE_CHECKING:
+    from caps.series import Series
+
+FloatArray = NDArray[np.float64]
 Rows = NDArray[np.intp]
+Times = NDArray[np.datetime64]
 
 _UNITS = ((" day", 86_400), (" h", 3_600), (" min", 60), (" s", 1))
 FINEST_DATES = np.timedelta64(1, "ms")  # charts of dates cannot tell finer steps apart
 
 
 class Timeline:
-    """The time axis of a report."""
+    """The time axis of `rows` rows; `time` is as it shall be shown, and `clock` names it."""
 
-    def __init__(self, report: Report) -> None:
-        self.rows = len(report)
-        self.clock = report.clock
-        self.time = None if report.time is None else report.time.astype("datetime64[ns]")
+    def __init__(self, rows: int, time: Times | None = None, clock: str = "") -> None:
+        self.rows, self.clock = rows, clock
+        self.time = None if time is None else time.astype("datetime64[ns]")
+
+    @classmethod
+    def of(cls, series: "Series") -> "Timeline":
+        """The axis of a series, by the clock of its user."""
+        time, zone = series.time, series.timezone
+        if time is None or zone is None:
+            return cls(len(series), time)
+        return cls(len(series), local_time(time, zone), zone)
 
     @cached_property
     def sampling(self) -> Sampling:
@@ -97,6 +109,13 @@ class Timeline:
         if step >= np.timedelta64(1, "s"):
             return "s"
         return "ms" if step >= FINEST_DATES else "us"
+
+
+def local_time(time: Times, zone: str) -> Times:
+    """Moments in UTC as a clock of the zone shows them."""
+    import pandas as pd  # half a second that series without a zone do not pay
+
+    return pd.DatetimeIndex(time, tz="UTC").tz_convert(zone).tz_localize(None).to_numpy()
 
 
 def words(span: np.timedelta64) -> str:

@@ -6,34 +6,27 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from caps.artifacts import replacing, write_text
+from caps.artifacts import write_text
 from caps.errors import InputError
-from caps.realize.checks import router_figures, sampler_table
-from caps.realize.figures import draw_clouds, draw_confusion, draw_losses, draw_panels, write_png
-from caps.realize.inspection_tables import (
+from caps.inspection.figures import draw_clouds, draw_confusion, draw_losses, draw_panels
+from caps.inspection.tables import (
     realization_table,
     representation_table,
     samplers_table,
     sizes_table,
     stage_table,
 )
-from caps.realize.inspection_views import (
-    View,
-    code_clouds,
-    expert_samples,
-    recombined,
-    view,
-)
-from caps.realize.page import Picture, Section, render_page
-from caps.realize.pretrained import Pretrained
-from caps.realize.samplers import Sampler
+from caps.inspection.views import View, code_clouds, expert_samples, recombined, view
+from caps.plots import Picture, Section, need_matplotlib, sections_page, write_png
+from caps.realize import Pretrained, Sampler
+from caps.realize.checks import router_figures, sampler_table
 from caps.replacing import check_file, check_room
 from caps.simulate import simulate_pairs
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-PAGE = "index.html"
+PAGE, KIND = "index.html", "CAPS inspection"
 FEWEST_PAIRS = 30  # below, a projection or a neighbourhood says nothing
 SAMPLERS = (
     *(Sampler("dpm++", steps) for steps in (5, 10, 20, 50)),
@@ -78,12 +71,13 @@ def inspect_pretrained(
         section, result["samplers"] = _samplers(seen, samplers, say)
         sections.append(section)
     sections += _tables(pretrained)
-    write_text(out / PAGE, render_page("CAPS pretraining", _subtitle(seen, pairs, seed), sections))
+    facts = _facts(seen, pairs, seed)
+    write_text(out / PAGE, sections_page("A pretraining", sections, kind=KIND, facts=facts))
     return result
 
 
 class _Gallery:
-    """Writes figures to a folder, each as a whole or not at all."""
+    """Writes figures to a folder."""
 
     def __init__(self, out: Path, say: Callable[[str], None]) -> None:
         self.out, self.say = out, say
@@ -91,8 +85,7 @@ class _Gallery:
 
     def add(self, name: str, figure: "Figure", caption: str) -> Picture:
         path = self.out / f"{name}.png"
-        with replacing(path) as temporary:
-            write_png(figure, str(temporary))
+        write_png(figure, path)
         self.written.append(path)
         self.say(f"drawn {path}")
         return Picture(path, caption)
@@ -114,6 +107,7 @@ def _check(pretrained: Pretrained, out: Path, pairs: int, samplers: Sequence[Sam
         raise InputError(f"{pairs} pairs show too little", f"ask for {FEWEST_PAIRS} or more")
     check_room(out)
     check_file(out / PAGE)
+    need_matplotlib()
     if samplers and pretrained.preset.realize.mechanism == "vae":
         raise InputError("a VAE draws in one pass, without a sampler", "leave the samplers out")
 
@@ -257,14 +251,12 @@ def _tables(pretrained: Pretrained) -> list[Section]:
     return sections
 
 
-def _subtitle(seen: View, pairs: int, seed: int) -> str:
+def _facts(seen: View, pairs: int, seed: int) -> dict[str, str]:
     facts, preset = seen.pretrained.facts, seen.pretrained.preset
-    parts = [
-        f"preset {preset.name}",
-        f"{preset.realize.mechanism} experts",
-        f"modes: {', '.join(seen.names)}",
-    ]
-    if "seed" in facts:
-        parts.append(f"trained with seed {facts['seed']}")
-    parts += [f"{name} {version}" for name, version in facts.get("versions", {}).items()]
-    return f"{' · '.join(parts)}. Figures on {pairs:,} unseen pairs of seed {seed}."
+    versions = [f"{name} {version}" for name, version in facts.get("versions", {}).items()]
+    return {
+        "Preset": f"{preset.name}, {preset.realize.mechanism} experts",
+        "Modes": ", ".join(seen.names),
+        "Trained with": ", ".join([f"seed {facts.get('seed', 'unknown')}", *versions]),
+        "Figures on": f"{pairs:,} unseen pairs of seed {seed}",
+    }
