@@ -163,4 +163,5 @@ def _latex(table: Table) -> str:
 def _cell(entry: Entry) -> Cell:
     if isinstance(entry, str):
         return Cell(entry)
-    return Cell(entry.text, number=True, mark=entry.mark)
+    together = entry.text.replace("± ", "±\N{NO-BREAK SPACE}")
+    return Cell(together, number=True, mark=entry.mark)

@@ -179,7 +179,8 @@ def _loss_panel(axis: "Axes", curves: Mapping[str, Sequence[float]]) -> None:
     everything = np.concatenate(list(losses.values()))
     if everything.min() > 0 and everything.max() > 3 * everything.min():
         axis.set_yscale("log")
-        axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        wide = everything.max() > 300 * everything.min()
+        axis.yaxis.set_major_locator(LogLocator(subs=(1,) if wide else (1, 2, 5)))
         axis.yaxis.set_minor_locator(NullLocator())
         axis.yaxis.set_major_formatter("{x:g}")
     axis.xaxis.set_major_locator(MaxNLocator(6, integer=True, steps=[1, 2, 5, 10]))

@@ -27,7 +27,7 @@ def draw_gallery(
         panels.append([_panel(pairs, row) for row in varied(rows, pairs.generator[rows], columns)])
     names = [OPERATIONS[operation].replace(" ", "\n", 1) for operation in shown]
     grid = PanelGrid(panels, names, [""] * columns, made="anomalous member")
-    write_png(draw_panels(grid, width=3.2, height=1.4), Path(path))
+    write_png(draw_panels(grid, width=2.8, height=1.25), Path(path))
 
 
 def _panel(pairs: PairBatch, row: int) -> Panel:

@@ -72,7 +72,7 @@ def inspect_pretrained(
         sections.append(section)
     sections += _tables(pretrained)
     facts = _facts(seen, pairs, seed)
-    write_text(out / PAGE, sections_page("A pretraining", sections, kind=KIND, facts=facts))
+    write_text(out / PAGE, sections_page("Pretraining", sections, kind=KIND, facts=facts))
     return result
 
 

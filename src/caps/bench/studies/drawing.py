@@ -48,7 +48,7 @@ def draw_curves(
             ms=4,
             lw=1.6,
             ls="--" if of_paper else "-",
-            color=NEUTRAL if of_paper else f"C{number}",
+            color=NEUTRAL if of_paper else DISTINCT[number % len(DISTINCT)],
             label=name,
         )
     if logarithmic:
