@@ -19,7 +19,7 @@ def draw_overview(run: "Run", incidents: "tuple[Incident, ...]", path: Path) -> 
         need_matplotlib()
     except InputError:
         return False
-    from matplotlib.dates import DateFormatter  # an extra, and a third of a second to import
+    from matplotlib.dates import DateFormatter  # an extra, and half a second to import
 
     analysis, time = run.analysis, run.analysis.series.time
     assert time is not None  # the demo writes them itself
@@ -33,7 +33,8 @@ def draw_overview(run: "Run", incidents: "tuple[Incident, ...]", path: Path) -> 
     score.set_ylim(0, 1.15)
     for event in analysis.events:
         ends = [time[event.start], time[event.end - 1]]
-        score.plot(ends, [1.08, 1.08], color=LIGHT["--event"], lw=5, solid_capstyle="round")
+        # With markers, as a line within one pixel is not drawn.
+        score.plot(ends, [1.08, 1.08], "o-", color=LIGHT["--event"], lw=5, ms=5, mew=0)
     score.xaxis.set_major_formatter(DateFormatter("%d %b"))  # type: ignore[no-untyped-call]
     name_left(score, "CAPS score\nand events")
     _name_above(panels[0], "training part, no incidents", time[0], time[run.train_rows - 1])

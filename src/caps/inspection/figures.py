@@ -3,13 +3,14 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from caps.plots import (
     DISTINCT,
     FAMILY_COLOURS,
+    KEY,
     LIGHT,
     NEUTRAL,
     NORMAL,
@@ -101,14 +102,8 @@ def draw_clouds(clouds: Sequence[Cloud]) -> "Figure":
         tidy(axis)
         axis.tick_params(labelbottom=False, labelleft=False)
         _name_above(axis, cloud.title)
-        axis.legend(
-            loc="upper center",
-            bbox_to_anchor=(0.5, -0.01),
-            ncols=min(LEGEND_COLUMNS, len(cloud.names)),
-            frameon=False,
-            fontsize=NORMAL,
-            handletextpad=0.1,
-        )
+        columns = min(LEGEND_COLUMNS, len(cloud.names))
+        axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.01), ncols=columns, **KEY)
     return figure
 
 
@@ -120,15 +115,9 @@ def draw_confusion(confusion: np.ndarray, names: Sequence[str]) -> "Figure":
     axis = figure.subplots()
     axis.imshow(share, cmap="Blues", vmin=0, vmax=1, aspect="auto")
     for (row, column), value in np.ndenumerate(share):
-        axis.text(
-            column,
-            row,
-            f"{100 * value:.1f}%\n({confusion[row, column]})",
-            ha="center",
-            va="center",
-            fontsize=NORMAL,
-            color="white" if value > 0.55 else INK,
-        )
+        text = f"{100 * value:.1f}%\n({confusion[row, column]})"
+        ink = "white" if value > 0.55 else INK
+        axis.text(column, row, text, ha="center", va="center", fontsize=NORMAL, color=ink)
     axis.set_xticks(range(count), names)
     axis.set_yticks(range(count), names)
     axis.set_xlabel("mode the router associates")
@@ -187,9 +176,7 @@ def _loss_panel(axis: "Axes", curves: Mapping[str, Sequence[float]]) -> None:
     axis.xaxis.set_major_formatter("{x:,.0f}")
     tidy(axis)
     axis.set_xlabel("step")
-    axis.legend(
-        loc="upper center", bbox_to_anchor=(0.5, -0.17), ncols=3, frameon=False, fontsize=SMALL
-    )
+    axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.17), ncols=3, **KEY)
 
 
 def _running_mean(values: np.ndarray) -> np.ndarray:
@@ -203,27 +190,17 @@ def _running_mean(values: np.ndarray) -> np.ndarray:
 
 def _panel(axis: "Axes", panel: Panel) -> None:
     time = np.arange(len(panel.reference))
-    axis.fill_between(
-        time,
-        0,
-        1,
-        where=panel.support.tolist(),
-        step="mid",
-        color=panel.colour,
-        alpha=0.12,
-        lw=0,
-        transform=axis.get_xaxis_transform(),
-    )
+    shade: Any = {"color": panel.colour, "alpha": 0.12, "lw": 0, "step": "mid"}
+    across = axis.get_xaxis_transform()
+    axis.fill_between(time, 0, 1, where=panel.support.tolist(), transform=across, **shade)
     axis.plot(time, panel.reference, color=NEUTRAL, lw=1.2, ls=DASHES)
     axis.plot(time, panel.counterpart, color=panel.colour, lw=0.9, alpha=0.5)
     if panel.truth is not None:
         axis.plot(time, _within(panel.truth, panel.support), color=INK, lw=0.9)
     axis.plot(time, _within(panel.counterpart, panel.support), color=panel.colour, lw=1.6)
     if panel.support.sum() <= FEW_STEPS:
-        inside = panel.support
-        axis.plot(
-            time[inside], panel.counterpart[inside], "o", color=panel.colour, ms=4, mfc="none"
-        )
+        alone = np.where(panel.support, panel.counterpart, np.nan)
+        axis.plot(time, alone, "o", color=panel.colour, ms=4, mfc="none")
     tidy(axis)
     axis.set_xlim(0, len(time) - 1)
     axis.set_xticks(range(0, len(time), len(time) // 4))
@@ -259,6 +236,4 @@ def _panel_key(figure: "Figure", grid: PanelGrid) -> None:
     ]
     if any(panel.truth is not None for panel in panels):
         handles.append(Line2D([], [], color=INK, lw=0.9, label="simulated anomaly"))
-    figure.legend(
-        handles=handles, loc="outside lower center", ncols=4, frameon=False, fontsize=NORMAL
-    )
+    figure.legend(handles=handles, loc="outside lower center", ncols=4, **KEY)

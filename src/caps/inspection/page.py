@@ -114,20 +114,19 @@ def _check(pretrained: Pretrained, out: Path, pairs: int, samplers: Sequence[Sam
 
 def _training(pretrained: Pretrained, gallery: _Gallery) -> Section:
     stages = pretrained.facts.get("stages", {})
-    section = Section(
+    if not stages:
+        return Section("Training", "The manifest holds no loss curves.")
+    curves = {name: facts["curves"] for name, facts in stages.items()}
+    return Section(
         "Training",
         "The losses of every stage as its manifest holds them: the representation first, then one "
         "expert for each mode, then the router. Faint: means over intervals of steps; strong: "
         "their running mean.",
         "every curve falls and then levels off; none climbs at the end, and the experts' outside "
         "loss ends far below their main loss.",
+        [gallery.add("losses", draw_losses(curves), "Loss curves by stage.")],
+        [stage_table(stages)],
     )
-    if not stages:
-        return Section("Training", "The manifest holds no loss curves.")
-    curves = {name: facts["curves"] for name, facts in stages.items()}
-    section.pictures.append(gallery.add("losses", draw_losses(curves), "Loss curves by stage."))
-    section.tables.append(stage_table(stages))
-    return section
 
 
 def _codes(seen: View, gallery: _Gallery, seed: int) -> tuple[Section, dict[str, float]]:
@@ -233,22 +232,23 @@ def _samplers(
 
 def _tables(pretrained: Pretrained) -> list[Section]:
     checks = pretrained.facts.get("checks", {})
-    sections = []
-    if checks:
-        sections.append(
-            Section(
-                "Checks",
-                "Measured on unseen pairs at the end of pretraining and kept in the manifest. "
-                "Figures with a goal are marked: ✓ within it, ✗ not.",
-                tables=[
-                    representation_table(checks["representation"]),
-                    realization_table(checks["realization"]),
-                ],
-            )
-        )
-    text = "The sizes of this pretraining beside those of the paper."
-    sections.append(Section("Sizes", text, tables=[sizes_table(pretrained.preset)]))
-    return sections
+    sizes = Section(
+        "Sizes",
+        "The sizes of this pretraining beside those of the paper.",
+        tables=[sizes_table(pretrained.preset)],
+    )
+    if not checks:
+        return [sizes]
+    measured = Section(
+        "Checks",
+        "Measured on unseen pairs at the end of pretraining and kept in the manifest. Figures with "
+        "a goal are marked: ✓ within it, ✗ not.",
+        tables=[
+            representation_table(checks["representation"]),
+            realization_table(checks["realization"]),
+        ],
+    )
+    return [measured, sizes]
 
 
 def _facts(seen: View, pairs: int, seed: int) -> dict[str, str]:

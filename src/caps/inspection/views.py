@@ -13,7 +13,7 @@ from torch import Tensor
 
 from caps.inspection.figures import Cloud, Panel, PanelGrid, mode_colours, varied
 from caps.plots import FAMILY_COLOURS, LIGHT, NEUTRAL
-from caps.realize import Mode, Pretrained
+from caps.realize import Pretrained
 from caps.realize.source import Source, encode_source
 from caps.represent import encode_all
 from caps.simulate import FAMILIES, GENERATORS, OPERATIONS, PairBatch
@@ -140,11 +140,7 @@ def recombined(seen: View, *, seed: int) -> tuple[PanelGrid, PanelGrid]:
     for column, row in enumerate(chosen):
         support = np.repeat(pairs.support[row : row + 1], len(chosen), axis=0)
         code = seen.source.semantic_code[row].expand(len(chosen), -1)
-        mode = pretrained.modes[seen.mode[row]]
-        drawn = counterparts(
-            pretrained, mode, pairs.normal[chosen], structure, code, support, blur=0.0, seed=seed
-        )
-        made.append(drawn)
+        made.append(counterparts(seen, chosen, seen.mode[row], code, support, seed=seed))
         with torch.no_grad():
             effect = pretrained.representation.decode(
                 structure, raw[column].expand(len(chosen), -1), torch.from_numpy(support).float()
@@ -159,27 +155,16 @@ def expert_samples(seen: View, k: int, *, seed: int) -> PanelGrid | None:
     if not own.size:
         return None
     rows = varied(own, seen.pairs.operation[own], SHOWN)
-    pretrained, pairs, mode = seen.pretrained, seen.pairs[rows], seen.pretrained.modes[k]
+    pretrained, pairs = seen.pretrained, seen.pairs[rows]
     rng = np.random.default_rng(seed)
     draws = [(seen.source.semantic_code[rows], 0.0)]
     for _ in range(2):
-        code = torch.from_numpy(mode.prior.sample(len(rows), rng))
+        code = torch.from_numpy(pretrained.modes[k].prior.sample(len(rows), rng))
         draws.append((code, pretrained.preset.realize.semantic_blur))
-    columns = [pairs.anomalous]
-    for place, (code, blur) in enumerate(draws):
-        structure = seen.source.structure_code[rows]
-        columns.append(
-            counterparts(
-                pretrained,
-                mode,
-                pairs.normal,
-                structure,
-                code,
-                pairs.support,
-                blur=blur,
-                seed=seed + place,
-            )
-        )
+    columns = [pairs.anomalous] + [
+        counterparts(seen, rows, k, code, pairs.support, blur=blur, seed=seed + place)
+        for place, (code, blur) in enumerate(draws)
+    ]
     colour = mode_colours(seen.names)[k]
     panels = [
         [
@@ -203,20 +188,20 @@ def expert_samples(seen: View, k: int, *, seed: int) -> PanelGrid | None:
 
 
 def counterparts(
-    pretrained: Pretrained,
-    mode: Mode,
-    references: np.ndarray,
-    structure_code: Tensor,
+    seen: View,
+    rows: Sequence[int],
+    mode: int,
     semantic_code: Tensor,
     support: np.ndarray,
     *,
-    blur: float,
+    blur: float = 0.0,
     seed: int,
 ) -> np.ndarray:
     """x + r^ for each reference; with the `sequence` mechanism what the expert draws itself."""
+    pretrained = seen.pretrained
     drawn = pretrained.realize(
-        mode,
-        structure_code,
+        pretrained.modes[mode],
+        seen.source.structure_code[rows],
         semantic_code,
         torch.from_numpy(support).float(),
         blur=blur,
@@ -224,28 +209,27 @@ def counterparts(
     ).numpy()
     if pretrained.preset.realize.mechanism == "sequence":
         return drawn
-    return np.asarray(references + drawn * support)
+    return np.asarray(seen.pairs.normal[rows] + drawn * support)
 
 
 def _recombination_grid(
     seen: View, chosen: Sequence[int], columns: Sequence[np.ndarray]
 ) -> PanelGrid:
     pairs = seen.pairs
-    panels = []
-    for line, reference in enumerate(chosen):
-        panels.append(
-            [
-                Panel(
-                    pairs.normal[reference],
-                    columns[column][line],
-                    pairs.support[source],
-                    FAMILY_COLOURS[FAMILIES[column]],
-                    truth=pairs.anomalous[source] if line == column else None,
-                    framed=line == column,
-                )
-                for column, source in enumerate(chosen)
-            ]
-        )
+    panels = [
+        [
+            Panel(
+                pairs.normal[reference],
+                columns[column][line],
+                pairs.support[source],
+                FAMILY_COLOURS[FAMILIES[column]],
+                truth=pairs.anomalous[source] if line == column else None,
+                framed=line == column,
+            )
+            for column, source in enumerate(chosen)
+        ]
+        for line, reference in enumerate(chosen)
+    ]
     rows = [
         f"reference {k + 1}\n{GENERATORS[pairs.generator[row]]}" for k, row in enumerate(chosen)
     ]

@@ -3,7 +3,6 @@
 from caps.plots.drawing import draw, draw_lines
 from caps.plots.html import (
     Cell,
-    Mark,
     Picture,
     Section,
     Table,
@@ -21,11 +20,11 @@ from caps.plots.palette import (
     palette_css,
 )
 from caps.plots.style import (
+    KEY,
     NORMAL,
     SMALL,
     blank_figure,
     colour,
-    key_below,
     name_left,
     need_matplotlib,
     tidy,
@@ -38,13 +37,13 @@ __all__ = [
     "DARK",
     "DISTINCT",
     "FAMILY_COLOURS",
+    "KEY",
     "LIGHT",
     "NEUTRAL",
     "NORMAL",
     "SMALL",
     "Cell",
     "Line",
-    "Mark",
     "Picture",
     "Section",
     "Table",
@@ -53,7 +52,6 @@ __all__ = [
     "colour",
     "draw",
     "draw_lines",
-    "key_below",
     "local_time",
     "name_left",
     "need_matplotlib",

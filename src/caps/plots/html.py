@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from jinja2 import Environment, PackageLoader, PrefixLoader, StrictUndefined
 from markupsafe import Markup
+from plotly.offline import get_plotlyjs
 
 from caps.plots.palette import palette_css
 
@@ -99,8 +100,6 @@ def render_page(
 @cache
 def plotly_script() -> str:
     """The script that draws the charts, as installed."""
-    from plotly.offline import get_plotlyjs  # a quarter of a second that other pages do not pay
-
     return str(get_plotlyjs())
 
 

@@ -13,12 +13,13 @@ if TYPE_CHECKING:
 
 DPI = 110
 SMALL, NORMAL = 8, 9  # points: ticks and keys, names and titles
+KEY: Any = {"frameon": False, "fontsize": SMALL}  # of every legend
 
 
 def need_matplotlib() -> None:
     """Fail before the work, not after it."""
     try:
-        import matplotlib  # noqa: F401  # an extra, and a third of a second to import
+        import matplotlib  # noqa: F401  # an extra, and half a second to import
     except ImportError:
         raise InputError(
             "figures need matplotlib", "install it with `pip install 'caps-tsad[plots]'`"
@@ -28,7 +29,7 @@ def need_matplotlib() -> None:
 def blank_figure(width: float, height: float) -> "Figure":
     """A figure outside pyplot, so that no global state and no display is touched."""
     need_matplotlib()
-    # An extra, and a third of a second to import.
+    # An extra, and half a second to import.
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -47,11 +48,6 @@ def tidy(axis: "Axes", *, grid: bool = True) -> None:
     if grid:
         axis.grid(color=colour("--grid"), lw=0.8)
         axis.set_axisbelow(True)
-
-
-def key_below(figure: "Figure", **options: Any) -> None:
-    """The key of a whole figure."""
-    figure.legend(loc="outside lower center", ncols=4, frameon=False, fontsize=SMALL, **options)
 
 
 def name_left(axis: "Axes", name: str) -> None:

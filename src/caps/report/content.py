@@ -42,18 +42,12 @@ class Panel:
                 f"panel values of shape {self.values.shape} do not fit {self.channels}",
                 "give values as (time, channel)",
             )
-        if self.counterpart.shape != self.values.shape:
-            raise InputError(
-                f"the counterpart has shape {self.counterpart.shape}, the values "
-                f"{self.values.shape}",
-                "give one counterpart for each value",
-            )
-        if self.nearest is not None and self.nearest.shape != self.values.shape:
-            raise InputError(
-                f"the nearest stretch has shape {self.nearest.shape}, the values "
-                f"{self.values.shape}",
-                "fill it up with not-a-number",
-            )
+        for name, beside in ("counterpart", self.counterpart), ("nearest stretch", self.nearest):
+            if beside is not None and beside.shape != self.values.shape:
+                raise InputError(
+                    f"the {name} has shape {beside.shape}, the values {self.values.shape}",
+                    "give one for each value, not-a-number where there is none",
+                )
 
     @property
     def end(self) -> int:

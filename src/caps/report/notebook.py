@@ -21,7 +21,7 @@ def overview_figure(report: Report, *, dark: bool = False) -> "Figure":
     >>> [trace.name for trace in figure.data]
     ['flow', 'score']
     """
-    from plotly.graph_objects import Figure  # a second that the page does not need
+    from plotly.graph_objects import Figure  # a tenth of a second that the page does not pay
 
     timeline = report.timeline
     chart = painted(overview_chart(report, timeline), DARK if dark else LIGHT)

@@ -1,7 +1,6 @@
 """From a `Report` to one HTML file that needs nothing else: text, tables and charts."""
 
 import base64
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +37,7 @@ def render_report(report: Report) -> str:
     ranked = sorted(report.events, key=lambda event: -event.score)
     listed = sorted(ranked[:MOST_ROWS], key=lambda event: event.start)
     detailed = sorted(ranked[:MOST_PANELS], key=lambda event: event.start)
+    rows = [_told(event, timeline) for event in listed]
     return render_page(
         "report/report.html.j2",
         title=report.title,
@@ -52,8 +52,8 @@ def render_report(report: Report) -> str:
             "facts": "Model and run" if report.model or report.run else "",
         },
         report=report,
-        rows=[_EventText(event, timeline) for event in listed],
-        details=[_EventText(event, timeline) for event in detailed],
+        rows=rows,
+        details=[row for row in rows if row["event"] in detailed],
         hidden_channels=len(report.channels) - len(shown_channels(report)),
         charts=htmlsafe_json_dumps(
             _charts(report, detailed, timeline), default=_encoded, allow_nan=False
@@ -65,48 +65,20 @@ def render_report(report: Report) -> str:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _EventText:
+def _told(event: EventCard, timeline: Timeline) -> dict[str, Any]:
     """An event in the words of the page."""
-
-    event: EventCard
-    timeline: Timeline
-
-    @property
-    def start(self) -> str:
-        return self.timeline.moment(self.event.start)
-
-    @property
-    def last(self) -> str:
-        return self.timeline.moment(self.event.end - 1)
-
-    @property
-    def peak(self) -> str:
-        return self.timeline.moment(self.event.peak)
-
-    @property
-    def lasting(self) -> str:
-        return self.timeline.lasting(self.event.start, self.event.end)
-
-    @property
-    def score(self) -> str:
-        return sentences.figure(self.event.score)
-
-    @property
-    def rarity(self) -> str:
-        return sentences.rarity(self.event.p_value)
-
-    @property
-    def effect(self) -> str:
-        return sentences.effect(self.event)
-
-    @property
-    def carriers(self) -> str:
-        return sentences.carriers(self.event)
-
-    @property
-    def kinds(self) -> list[tuple[str, float]]:
-        return sorted(self.event.kind_scores.items(), key=lambda item: -item[1])
+    return {
+        "event": event,
+        "start": timeline.moment(event.start),
+        "last": timeline.moment(event.end - 1),
+        "peak": timeline.moment(event.peak),
+        "lasting": timeline.lasting(event.start, event.end),
+        "score": sentences.figure(event.score),
+        "rarity": sentences.rarity(event.p_value),
+        "effect": sentences.effect(event),
+        "carriers": sentences.carriers(event),
+        "kinds": sorted(event.kind_scores.items(), key=lambda item: -item[1]),
+    }
 
 
 def _facts(report: Report, timeline: Timeline) -> dict[str, str]:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from caps.plots import DISTINCT, LIGHT, NEUTRAL, SMALL, blank_figure, key_below, tidy
+from caps.plots import DISTINCT, KEY, LIGHT, NEUTRAL, blank_figure, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,7 +23,7 @@ def draw_differences(names: Sequence[str], gaps: Sequence[np.ndarray]) -> "Figur
         axis.plot(values, place + shift, "o", color=DISTINCT[0], alpha=0.55, ms=5, mec="none")
         if len(values):
             axis.plot([values.mean()] * 2, [place - 0.32, place + 0.32], color=INK, lw=2)
-    axis.set_yticks(range(len(names)), names, fontsize=SMALL)
+    axis.set_yticks(range(len(names)), names)
     axis.set_ylim(len(names) - 0.4, -0.6)
     axis.set_xlabel("difference in VUS-PR, percentage points (each dot a series, bar: mean)")
     return figure
@@ -57,7 +57,7 @@ def draw_curves(
     axis.minorticks_off()
     axis.set_xlabel(across)
     axis.set_ylabel(up)
-    axis.legend(frameon=False, fontsize=SMALL)
+    axis.legend(**KEY)
     return figure
 
 
@@ -70,11 +70,11 @@ def draw_stacks(
     for (name, values), colour in zip(parts.items(), (*DISTINCT[:2], NEUTRAL), strict=False):
         axis.barh(range(len(names)), values, left=left, color=colour, height=0.6, label=name)
         left = left + np.asarray(values)
-    axis.set_yticks(range(len(names)), names, fontsize=SMALL)
+    axis.set_yticks(range(len(names)), names)
     axis.invert_yaxis()
     axis.set_xlabel(across)
     if len(parts) > 1:
-        key_below(figure)
+        figure.legend(loc="outside lower center", ncols=len(parts), **KEY)
     return figure
 
 
