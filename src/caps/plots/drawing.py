@@ -29,9 +29,8 @@ def draw(analysis: "Analysis") -> "Figure":
     across = _across(Timeline.of(analysis.series))
     for panel in panels:
         for event in analysis.events:
-            panel.axvspan(
-                across[event.start], across[event.end - 1], color=colour("--band"), lw=1, zorder=0
-            )
+            ends = across[event.start], across[event.end - 1]
+            panel.axvspan(*ends, fc=colour("--band"), ec=colour("--band-edge"), lw=0.8, zorder=0)
     by_channel = dict(zip(analysis.fitted.names, panels[:-1], strict=False))
     strongest = sorted(range(len(analysis.spans)), key=lambda at: -analysis.spans[at].score)
     for at in strongest[:MOST_PAST]:
