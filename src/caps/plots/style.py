@@ -19,7 +19,7 @@ KEY: Any = {"frameon": False, "fontsize": SMALL}  # of every legend
 def need_matplotlib() -> None:
     """Fail before the work, not after it."""
     try:
-        import matplotlib  # noqa: F401  # an extra, and half a second to import
+        import matplotlib.figure  # noqa: F401  # an extra, and half a second to import
     except ImportError:
         raise InputError(
             "figures need matplotlib", "install it with `pip install 'caps-tsad[plots]'`"
