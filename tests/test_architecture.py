@@ -38,13 +38,14 @@ MAY_IMPORT = {
     "scoring": {"neighbours", "network", "recover", "realize", "series"},
     "events": {"scoring", "neighbours", "realize", "series"},
     "stream": {"scoring", "events", "series"},
-    "plots": {"events"},
+    "plots": {"events", "series"},
+    "inspection": {"plots", "realize", "represent", "simulate"},
     "baselines": {"network", "recover", "metrics", "series"},
-    "report": {"events", "scoring", "estimator", "series"},
+    "report": {"plots", "events", "scoring", "estimator", "series"},
     "watch": {"stream", "events", "scoring", "estimator", "series"},
     "export": {"stream", "events", "scoring", "network", "fitted_model", "estimator", "series"},
-    "serve": {"stream", "events", "scoring", "network", "estimator", "report", "series"},
-    "fleet": {"events", "scoring", "network", "estimator", "report", "series"},
+    "serve": {"stream", "plots", "events", "scoring", "network", "estimator", "report", "series"},
+    "fleet": {"plots", "events", "scoring", "network", "estimator", "series"},
 }
 MAY_IMPORT["fitted_model"] = {"stream", "plots", "events", "scoring", "series"}
 MAY_IMPORT["estimator"] = {
@@ -89,7 +90,7 @@ def test_imports_point_with_the_data_flow(path: Path) -> None:
 
 
 # Packages whose root is their interface; the others are still imported by their modules.
-ROOMS = ("jobs", "neighbours", "network", "scoring", "events", "stream", "plots")
+ROOMS = ("jobs", "neighbours", "network", "scoring", "events", "stream", "plots", "inspection")
 
 
 @pytest.mark.parametrize(

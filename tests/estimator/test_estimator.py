@@ -500,7 +500,7 @@ def test_loading_and_scoring_need_no_generator(model: CAPS, tmp_path: Path) -> N
         f"model = CAPS.load({str(tmp_path / 'model')!r})\n"
         f"values = np.load({str(tmp_path / 'values.npy')!r})\n"
         "model.decision_function(values); model.predict(values); model.score_frame(values)\n"
-        "heavy = ('simulate', 'represent', 'realize', 'recover', 'bench')\n"
+        "heavy = ('simulate', 'represent', 'realize', 'recover', 'bench', 'plots', 'inspection')\n"
         "print([name for name in heavy if f'caps.{name}' in sys.modules])"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

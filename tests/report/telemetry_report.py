@@ -4,8 +4,8 @@ from itertools import pairwise
 
 import numpy as np
 
+from caps.plots import words
 from caps.report import Budget, Channel, EventCard, Panel, Report
-from caps.report.timeline import words
 from caps.simulate.telemetry import STEPS_PER_DAY, Telemetry, month_of_telemetry
 
 THRESHOLD = 0.6

@@ -8,7 +8,6 @@ from caps.errors import InputError
 from caps.report import Budget, Channel, EventCard, Panel, Report, render_report
 from caps.report.charts import panel_chart
 from caps.report.sentences import carriers, effect, summary
-from caps.report.timeline import Timeline
 
 VALUES = np.arange(10.0)
 SCORES = np.linspace(0, 0.9, 10)
@@ -70,7 +69,7 @@ def test_a_panel_has_one_counterpart_for_each_value() -> None:
 
 
 def said(report: Report) -> str:
-    return summary(report, Timeline(report))
+    return summary(report, report.timeline)
 
 
 def test_the_summary_counts_events_after_training_and_names_the_strongest(month: Report) -> None:
@@ -100,21 +99,21 @@ def test_times_are_written_as_finely_as_they_were_sampled() -> None:
     cases = {"D": "2024-05-02", "h": "2024-05-01 01:00", "s": "2024-05-01 00:00:01"}
     for unit, text in cases.items():
         steps = np.arange(10).astype(f"timedelta64[{unit}]")
-        timeline = Timeline(small(time=np.datetime64("2024-05-01") + steps))
+        timeline = small(time=np.datetime64("2024-05-01") + steps).timeline
         assert timeline.moment(1) == text
 
 
 def test_steps_too_fine_for_dates_are_drawn_in_seconds() -> None:
     time = np.datetime64("2024-05-01") + np.arange(10) * np.timedelta64(20, "us")
-    timeline = Timeline(small(time=time))
+    timeline = small(time=time).timeline
     assert not timeline.dated
     np.testing.assert_allclose(timeline.positions(np.array([0, 9])), [0, 18e-5])
     assert timeline.label.startswith("seconds since 2024-05-01 00:00:00.000000")
 
 
 def test_the_length_of_an_event_includes_its_last_row() -> None:
-    assert Timeline(small(time=HOURS)).lasting(3, 5) == "2 h"
-    assert Timeline(small()).lasting(3, 4) == "1 row"
+    assert small(time=HOURS).timeline.lasting(3, 5) == "2 h"
+    assert small().timeline.lasting(3, 4) == "1 row"
 
 
 def test_only_channels_with_a_fair_share_are_named() -> None:
@@ -147,7 +146,7 @@ def test_a_panel_draws_the_nearest_stretch_where_there_is_one() -> None:
     lines = {}
     for past in (None, nearest):
         chart = panel_chart(
-            told, Panel(7, ("flow", "heat"), values, nothing, past), Timeline(small())
+            told, Panel(7, ("flow", "heat"), values, nothing, past), small().timeline
         )
         lines[past is not None] = {line["name"]: line for line in chart["data"]}
     assert set(lines[True]) - set(lines[False]) == {"flow, nearest past"}

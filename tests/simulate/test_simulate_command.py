@@ -8,8 +8,8 @@ import pytest
 
 from caps.cli.simulate import simulate
 from caps.errors import InputError
+from caps.inspection import draw_gallery
 from caps.simulate import load_pairs, simulate_pairs
-from caps.simulate.gallery import draw_gallery
 
 
 def test_json_figures_describe_the_folder(

@@ -1,11 +1,13 @@
 """Tables as Markdown, CSV, LaTeX and HTML."""
 
 import csv
-import html
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
+
+from caps import plots
+from caps.plots import Cell, Section, sections_page
 
 Mark = Literal["", "best", "second"]
 NOTHING = "–"  # noqa: RUF001  # an undefined figure, never a zero
@@ -22,14 +24,6 @@ _LATEX = {
     ">": r"$>$",
     "|": r"$|$",
 }
-_STYLE = (
-    "body{font:14px/1.5 system-ui,sans-serif;margin:2em auto;max-width:90em;padding:0 1em}"
-    "table{border-collapse:collapse;margin:1em 0}"
-    "th,td{padding:.2em .6em;text-align:right;border-bottom:1px solid #8884}"
-    "th:first-child,td:first-child{text-align:left}"
-    "div{overflow-x:auto}p{max-width:60em;opacity:.8}"
-    "@media(prefers-color-scheme:dark){body{background:#111;color:#ddd}}"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,14 +76,16 @@ def latex(tables: Sequence[Table]) -> str:
 
 
 def html_page(tables: Sequence[Table], title: str) -> str:
-    """One page that needs nothing else."""
-    body = "\n".join(_html(table) for table in tables)
-    return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width">'
-        f"<title>{html.escape(title)}</title><style>{_STYLE}</style></head>\n"
-        f"<body><h1>{html.escape(title)}</h1>\n{body}\n</body></html>\n"
-    )
+    """One page that needs nothing else; best bold, second best underlined."""
+    sections = [
+        Section(
+            table.title,
+            tables=[plots.Table("", table.header, [list(map(_cell, row)) for row in table.rows])],
+            notes=table.notes,
+        )
+        for table in tables
+    ]
+    return sections_page(title, sections, kind="CAPS bench")
 
 
 def csv_text(table: Table) -> str:
@@ -164,20 +160,8 @@ def _latex(table: Table) -> str:
     return "\n".join(lines)
 
 
-def _html(table: Table) -> str:
-    def shown(entry: Entry) -> str:
-        if isinstance(entry, str):
-            return html.escape(entry)
-        wrap = {"": "{}", "best": "<b>{}</b>", "second": "<u>{}</u>"}[entry.mark]
-        return wrap.format(html.escape(entry.text))
-
-    head = "".join(f"<th>{html.escape(name)}</th>" for name in table.header)
-    rows = "\n".join(
-        "<tr>" + "".join(f"<td>{shown(entry)}</td>" for entry in row) + "</tr>"
-        for row in table.rows
-    )
-    notes = "".join(f"<p>{html.escape(note)}</p>" for note in table.notes)
-    return (
-        f"<h2>{html.escape(table.title)}</h2>\n<div><table><thead><tr>{head}</tr></thead>\n"
-        f"<tbody>{rows}</tbody></table></div>{notes}"
-    )
+def _cell(entry: Entry) -> Cell:
+    if isinstance(entry, str):
+        return Cell(entry)
+    together = entry.text.replace("± ", "±\N{NO-BREAK SPACE}")
+    return Cell(together, number=True, mark=entry.mark)

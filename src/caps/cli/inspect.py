@@ -41,8 +41,9 @@ def inspect(
     # Idle OpenMP threads that spin slow the networks down many times on a shared machine.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     os.environ.setdefault("GOMP_SPINCOUNT", "0")
+    # Torch takes seconds, which `caps --help` does not pay.
+    from caps.inspection import SAMPLERS, inspect_pretrained
     from caps.realize import Pretrained
-    from caps.realize.inspection import SAMPLERS, inspect_pretrained
 
     if folder is not None and not folder.is_dir():
         raise InputError(f"there is no folder {folder}", "name one written by caps pretrain")

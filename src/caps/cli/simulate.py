@@ -40,7 +40,7 @@ def simulate(
         check_folder(out, kind=KIND)
     if gallery is not None:
         check_file(gallery)
-        from caps.simulate.gallery import draw_gallery
+        from caps.inspection import draw_gallery
 
         draw_gallery(gallery, seed=seed)
         if not json_:

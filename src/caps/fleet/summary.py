@@ -2,17 +2,15 @@
 
 from dataclasses import dataclass
 from datetime import timedelta
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
 from caps.fleet.jobs import EVENTS
 from caps.fleet.plan import file_name
 from caps.fleet.tables import read_part
-from caps.report.palette import DARK, LIGHT
+from caps.plots import render_page
 from caps.series import write_moment
 
 if TYPE_CHECKING:
@@ -46,19 +44,26 @@ def render_summary(result: "FleetResult") -> str:
     """The page as text; it opens offline and needs no script."""
     done = result.done
     lanes, extent = event_lanes(result.out, done[:MOST_LANES])
-    return (
-        _environment()
-        .get_template("summary.html.j2")
-        .render(
-            result=result,
-            lead=lead(result),
-            took=timedelta(seconds=round(result.seconds)),
-            ranking=done[:MOST_ROWS],
-            lanes=lanes,
-            extent=extent,
-            light=LIGHT,
-            dark=DARK,
-        )
+    return render_page(
+        "fleet/summary.html.j2",
+        title=result.out.name,
+        kind=f"CAPS fleet · {result.job}",
+        lead=lead(result),
+        facts={
+            "Series": f"{len(result.series)}, {result.skipped} of them finished before this run",
+            "Failed": str(len(result.failures)),
+            "This run took": str(timedelta(seconds=round(result.seconds))),
+        },
+        parts={
+            "when": "When" if lanes else "",
+            "ranking": "Ranking",
+            "failures": "Failures" if result.failures else "",
+        },
+        result=result,
+        ranking=done[:MOST_ROWS],
+        lanes=lanes,
+        extent=extent,
+        figure=_figure,
     )
 
 
@@ -128,17 +133,3 @@ def _figure(value: float) -> str:
 
 def _plural(word: str, count: int) -> str:
     return word if count == 1 else f"{word}s"
-
-
-@cache
-def _environment() -> Environment:
-    environment = Environment(
-        # The page wears the style of the report.
-        loader=ChoiceLoader([PackageLoader("caps.fleet"), PackageLoader("caps.report")]),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["figure"] = _figure
-    return environment

@@ -1,7 +1,66 @@
-"""Pictures of an analysis with matplotlib."""
+"""How everything looks: one palette, one thinning of lines, one matplotlib style, one HTML page."""
 
-from caps.plots.drawing import draw
+from caps.plots.drawing import draw, draw_lines
+from caps.plots.html import (
+    Cell,
+    Picture,
+    Section,
+    Table,
+    plotly_script,
+    render_page,
+    sections_page,
+)
+from caps.plots.palette import (
+    DARK,
+    DISTINCT,
+    FAMILY_COLOURS,
+    LIGHT,
+    NEUTRAL,
+    painted,
+    palette_css,
+)
+from caps.plots.style import (
+    KEY,
+    NORMAL,
+    SMALL,
+    blank_figure,
+    colour,
+    name_left,
+    need_matplotlib,
+    tidy,
+    write_png,
+)
+from caps.plots.thinning import Line, thin_line
+from caps.plots.timeline import Timeline, words
 
 __all__ = [
+    "DARK",
+    "DISTINCT",
+    "FAMILY_COLOURS",
+    "KEY",
+    "LIGHT",
+    "NEUTRAL",
+    "NORMAL",
+    "SMALL",
+    "Cell",
+    "Line",
+    "Picture",
+    "Section",
+    "Table",
+    "Timeline",
+    "blank_figure",
+    "colour",
     "draw",
+    "draw_lines",
+    "name_left",
+    "need_matplotlib",
+    "painted",
+    "palette_css",
+    "plotly_script",
+    "render_page",
+    "sections_page",
+    "thin_line",
+    "tidy",
+    "words",
+    "write_png",
 ]

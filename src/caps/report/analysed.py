@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 import caps
 from caps.errors import InputError
+from caps.plots import Timeline
 from caps.report.content import Budget, Channel, EventCard, Panel, Report
-from caps.series import Series, local_times
 
 if TYPE_CHECKING:
     from caps.estimator import CAPS
@@ -32,7 +32,7 @@ def analysed_report(
     """What `render_report` draws of an analysis and its explanations."""
     series, facts = analysis.series, analysis.fitted.facts
     names = TIME_BUDGETS if analysis.fitted.step is not None else BUDGETS
-    time, clock = shown_time(series)
+    timeline = Timeline.of(series)
     accuracy = facts.get("kind_accuracy")
     return Report(
         title=title,
@@ -42,8 +42,8 @@ def analysed_report(
         scores=analysis.score,
         threshold=analysis.threshold,
         events=tuple(event_card(each) for each in explained),
-        time=time,
-        clock=clock,
+        time=timeline.time,
+        clock=timeline.clock,
         training_end=training_end,
         budget=str(model.alarms),
         budgets=budgets_of(analysis, [str(model.alarms), *names]),
@@ -72,13 +72,6 @@ def budgets_of(analysis: "Analysis", names: Sequence[str]) -> tuple[Budget, ...]
             continue
         budgets.append(Budget(name, given.threshold, given.expected, len(given.spans), given.spans))
     return tuple(sorted(budgets, key=lambda budget: budget.threshold))
-
-
-def shown_time(series: Series) -> tuple[NDArray[np.datetime64] | None, str]:
-    """Times as the user wrote them, and the name of their zone."""
-    if series.time is None or series.timezone is None:
-        return series.time, ""
-    return local_times(series.time, series.timezone), series.timezone
 
 
 def _is_number(text: str) -> bool:

@@ -1,14 +1,14 @@
 """The charts as plain data for plotly: positions and values in arrays, colours by role."""
 
 from collections.abc import Sequence
+from html import escape
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from caps.plots import Timeline, thin_line
 from caps.report.content import Channel, EventCard, FloatArray, Panel, Report
-from caps.report.thinning import thin_line
-from caps.report.timeline import Timeline
 
 Chart = dict[str, Any]
 
@@ -98,7 +98,7 @@ def overview_chart(report: Report, timeline: Timeline) -> Chart:
     layout = stack.layout(timeline, timeline.extent(0, len(report)))
     layout["height"] += LABELS
     layout["margin"]["t"] += LABELS
-    layout["xaxis"] |= {"nticks": 12, "title": {"text": shown(timeline.label), "standoff": 4}}
+    layout["xaxis"] |= {"nticks": 12, "title": {"text": _escaped(timeline.label), "standoff": 4}}
     layout["shapes"] += _backdrop(report, timeline, len(channels))
     layout["annotations"] += _labels(report, timeline)
     return {"data": [*data, *score], "layout": layout}
@@ -170,7 +170,7 @@ class _Stack:
         """Write the name above its lines rather than sideways."""
         self.annotations.append(
             {
-                "text": f"<b>{shown(text)}</b>",
+                "text": f"<b>{_escaped(text)}</b>",
                 "xref": "paper",
                 "x": 0,
                 "xanchor": "left",
@@ -213,7 +213,7 @@ def _line(
     lines = {
         **trace,
         "mode": "lines",
-        "name": shown(name),
+        "name": _escaped(name),
         "x": positions,
         "y": _compact(line.values),
         "line": {"color": colour, "width": LINE_WIDTH},
@@ -224,7 +224,7 @@ def _line(
     dots = {
         **trace,
         "mode": "markers",
-        "name": shown(name),
+        "name": _escaped(name),
         "hoverinfo": "skip",
         "x": positions[lonely],
         "y": _compact(line.values[lonely]),
@@ -268,13 +268,13 @@ def _labels(report: Report, timeline: Timeline) -> list[Chart]:
     for event in sorted(report.events, key=lambda event: -event.score)[:MOST_LABELS]:
         middle = float(np.mean(timeline.extent(event.start, event.end)))
         font = {"color": "--event", "size": 12}
-        labels.append(above | {"text": f"<b>{event.id}</b>", "x": middle, "font": font})
+        labels.append(above | {"text": f"<b>{event.number}</b>", "x": middle, "font": font})
     return labels
 
 
-def shown(text: str) -> str:
+def _escaped(text: str) -> str:
     """Text of the user, safe from plotly's own markup."""
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return escape(text, quote=False)
 
 
 def _axis(place: int) -> str:

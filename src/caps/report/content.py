@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from caps.errors import InputError
 from caps.events import Event
+from caps.plots import Timeline
 
 FloatArray = NDArray[np.float64]
 Fact = str | int | float
@@ -42,18 +43,12 @@ class Panel:
                 f"panel values of shape {self.values.shape} do not fit {self.channels}",
                 "give values as (time, channel)",
             )
-        if self.counterpart.shape != self.values.shape:
-            raise InputError(
-                f"the counterpart has shape {self.counterpart.shape}, the values "
-                f"{self.values.shape}",
-                "give one counterpart for each value",
-            )
-        if self.nearest is not None and self.nearest.shape != self.values.shape:
-            raise InputError(
-                f"the nearest stretch has shape {self.nearest.shape}, the values "
-                f"{self.values.shape}",
-                "fill it up with not-a-number",
-            )
+        for name, beside in ("counterpart", self.counterpart), ("nearest stretch", self.nearest):
+            if beside is not None and beside.shape != self.values.shape:
+                raise InputError(
+                    f"the {name} has shape {beside.shape}, the values {self.values.shape}",
+                    "give one for each value, not-a-number where there is none",
+                )
 
     @property
     def end(self) -> int:
@@ -66,11 +61,6 @@ class EventCard(Event):
     """An event with the panel that shows it; `kind` is None if the kinds were not validated."""
 
     panel: Panel | None = None
-
-    @property
-    def id(self) -> int:
-        """What the page calls it by."""
-        return self.number
 
     def __post_init__(self) -> None:
         if not 0 <= self.start <= self.peak < self.end:
@@ -158,6 +148,11 @@ class Report:
 
     def __len__(self) -> int:
         return len(self.scores)
+
+    @property
+    def timeline(self) -> Timeline:
+        """The horizontal axis."""
+        return Timeline(len(self), self.time, self.clock)
 
     def _check_events(self) -> None:
         numbers = [event.number for event in self.events]

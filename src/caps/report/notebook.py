@@ -4,10 +4,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from caps.plots import DARK, LIGHT, painted
 from caps.report.charts import overview_chart
 from caps.report.content import Report
-from caps.report.palette import DARK, LIGHT, painted
-from caps.report.timeline import Timeline
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -22,9 +21,9 @@ def overview_figure(report: Report, *, dark: bool = False) -> "Figure":
     >>> [trace.name for trace in figure.data]
     ['flow', 'score']
     """
-    from plotly.graph_objects import Figure
+    from plotly.graph_objects import Figure  # a tenth of a second that the page does not pay
 
-    timeline = Timeline(report)
+    timeline = report.timeline
     chart = painted(overview_chart(report, timeline), DARK if dark else LIGHT)
     if timeline.dated:
         layout = chart["layout"]

@@ -1,22 +1,18 @@
 """From a `Report` to one HTML file that needs nothing else: text, tables and charts."""
 
 import base64
-from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup
 
 from caps.artifacts import write_text
+from caps.plots import Timeline, plotly_script, render_page
 from caps.report import sentences
 from caps.report.charts import MOST_BANDS, band, overview_chart, panel_chart, shown_channels
 from caps.report.content import Budget, EventCard, Report
-from caps.report.palette import DARK, LIGHT
-from caps.report.timeline import Timeline
 from caps.series.quality import duration
 
 MOST_PANELS = 40  # charts of single events: the strongest
@@ -37,56 +33,52 @@ def render_report(report: Report) -> str:
     >>> "No events in 4 rows." in page
     True
     """
-    timeline = Timeline(report)
+    timeline = report.timeline
     ranked = sorted(report.events, key=lambda event: -event.score)
     listed = sorted(ranked[:MOST_ROWS], key=lambda event: event.start)
     detailed = sorted(ranked[:MOST_PANELS], key=lambda event: event.start)
-    return (
-        _environment()
-        .get_template("report.html.j2")
-        .render(
-            report=report,
-            summary=sentences.summary(report, timeline),
-            facts=_facts(report, timeline),
-            rows=[_EventText(event, timeline) for event in listed],
-            details=[_EventText(event, timeline) for event in detailed],
-            hidden_channels=len(report.channels) - len(shown_channels(report)),
-            charts=htmlsafe_json_dumps(
-                _charts(report, detailed, timeline), default=_encoded, allow_nan=False
-            ),
-            plotly=_plotly(),
-            light=LIGHT,
-            dark=DARK,
-        )
+    rows = [_told(event, timeline) for event in listed]
+    return render_page(
+        "report/report.html.j2",
+        title=report.title,
+        kind="CAPS report",
+        lead=sentences.summary(report, timeline),
+        facts=_facts(report, timeline),
+        parts={
+            "overview": "Overview",
+            "events": "Events",
+            "alarms": "Alarm budget" if report.budgets else "",
+            "quality": "Data quality",
+            "facts": "Model and run" if report.model or report.run else "",
+        },
+        report=report,
+        rows=rows,
+        details=[row for row in rows if row["event"] in detailed],
+        hidden_channels=len(report.channels) - len(shown_channels(report)),
+        charts=htmlsafe_json_dumps(
+            _charts(report, detailed, timeline), default=_encoded, allow_nan=False
+        ),
+        plotly=Markup(plotly_script()),
+        figure=sentences.figure,
+        alarms=sentences.alarms,
+        kinds=sentences.KINDS,
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _EventText:
+def _told(event: EventCard, timeline: Timeline) -> dict[str, Any]:
     """An event in the words of the page."""
-
-    event: EventCard
-    timeline: Timeline
-
-    @property
-    def start(self) -> str:
-        return self.timeline.moment(self.event.start)
-
-    @property
-    def last(self) -> str:
-        return self.timeline.moment(self.event.end - 1)
-
-    @property
-    def peak(self) -> str:
-        return self.timeline.moment(self.event.peak)
-
-    @property
-    def lasting(self) -> str:
-        return self.timeline.lasting(self.event.start, self.event.end)
-
-    @property
-    def kinds(self) -> list[tuple[str, float]]:
-        return sorted(self.event.kind_scores.items(), key=lambda item: -item[1])
+    return {
+        "event": event,
+        "start": timeline.moment(event.start),
+        "last": timeline.moment(event.end - 1),
+        "peak": timeline.moment(event.peak),
+        "lasting": timeline.lasting(event.start, event.end),
+        "score": sentences.figure(event.score),
+        "rarity": sentences.rarity(event.p_value),
+        "effect": sentences.effect(event),
+        "carriers": sentences.carriers(event),
+        "kinds": sorted(event.kind_scores.items(), key=lambda item: -item[1]),
+    }
 
 
 def _facts(report: Report, timeline: Timeline) -> dict[str, str]:
@@ -113,11 +105,11 @@ def _facts(report: Report, timeline: Timeline) -> dict[str, str]:
 def _charts(report: Report, detailed: list[EventCard], timeline: Timeline) -> dict[str, Any]:
     """What the script draws."""
     panels = {
-        f"event-{event.id}": panel_chart(event, event.panel, timeline)
+        f"event-{event.number}": panel_chart(event, event.panel, timeline)
         for event in detailed
         if event.panel is not None
     }
-    spans = {str(event.id): timeline.extent(event.start, event.end) for event in report.events}
+    spans = {str(event.number): timeline.extent(event.start, event.end) for event in report.events}
     return {
         "dated": timeline.dated,
         "charts": {"overview": overview_chart(report, timeline), **panels},
@@ -143,30 +135,3 @@ def _encoded(array: object) -> dict[str, str]:
     little = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
     dtype = {4: "f4", 8: "f8"}[array.dtype.itemsize]
     return {"dtype": dtype, "bdata": base64.b64encode(little.tobytes()).decode("ascii")}
-
-
-@cache
-def _plotly() -> Markup:
-    from plotly.offline import get_plotlyjs
-
-    return Markup(get_plotlyjs())
-
-
-@cache
-def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("caps.report"),
-        autoescape=True,  # everything: names of channels and files are the user's
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {
-        "figure": sentences.figure,
-        "rarity": sentences.rarity,
-        "effect": sentences.effect,
-        "alarms": sentences.alarms,
-        "carriers": sentences.carriers,
-    }
-    environment.globals["kinds"] = sentences.KINDS
-    return environment

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from caps.plots import Timeline
 from caps.report.content import EventCard, Report
-from caps.report.timeline import Timeline
 from caps.scoring import carrying
 
 KINDS = {

@@ -5,10 +5,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from caps.report import Channel, Report
-from caps.report.analysed import shown_time
-from caps.report.thinning import thin_line
-from caps.report.timeline import Timeline
+from caps.plots import Timeline, thin_line
 from caps.series import Series, write_moment
 from caps.serve.schemas import Line, Lines, Rows
 
@@ -20,11 +17,7 @@ class Axis:
 
     def __init__(self, series: Series) -> None:
         self.series = series
-        time, clock = shown_time(series)
-        blank = np.zeros(len(series))
-        self.timeline = Timeline(
-            Report("", (Channel("", blank),), blank, 1.0, time=time, clock=clock)
-        )
+        self.timeline = Timeline.of(series)
 
     @cached_property
     def positions(self) -> FloatArray:

@@ -6,7 +6,7 @@ from importlib.resources import files
 from fastapi import APIRouter
 from starlette.responses import Response
 
-from caps.report.palette import DARK, LIGHT
+from caps.plots import palette_css, plotly_script
 
 KINDS = {
     ".html": "text/html",
@@ -23,8 +23,8 @@ def page_routes() -> APIRouter:
     router = APIRouter(include_in_schema=False)
     folder = files("caps.serve") / "static"
     texts = {each.name: each.read_text(encoding="utf-8") for each in folder.iterdir()}
-    texts["palette.css"] = palette()
-    texts["plotly.js"] = plotly = _plotly()
+    texts["palette.css"] = palette_css()
+    texts["plotly.js"] = plotly = plotly_script()
     texts["index.html"] = texts["index.html"].replace(UNUSED, _placeholders(plotly))
 
     @router.get("/")
@@ -38,20 +38,6 @@ def page_routes() -> APIRouter:
         return _answer(name, texts[name])
 
     return router
-
-
-def palette() -> str:
-    """The colours by role, for light and dark."""
-    light, dark = (
-        " ".join(f"{role}: {colour};" for role, colour in roles.items()) for roles in (LIGHT, DARK)
-    )
-    return f":root {{ {light} }}\n@media (prefers-color-scheme: dark) {{ :root {{ {dark} }} }}\n"
-
-
-def _plotly() -> str:
-    from plotly.offline import get_plotlyjs
-
-    return str(get_plotlyjs())
 
 
 def _placeholders(plotly: str) -> str:

@@ -9,9 +9,9 @@ from caps.bench.studies.contamination import contamination, natural_contaminatio
 from caps.bench.studies.context_gap import context_gap
 from caps.bench.studies.cost import cost
 from caps.bench.studies.diagnostics import diagnostics
-from caps.bench.studies.drawing import need_matplotlib
 from caps.bench.studies.study import Report, StudyRun, write_report
 from caps.errors import InputError
+from caps.plots import need_matplotlib
 
 STUDIES: Mapping[str, Callable[[StudyRun], Report]] = {
     "ablations": detection.ablations,

@@ -14,10 +14,9 @@ from caps.bench.studies.study import MULTIVARIATE, Report, StudyRun
 from caps.bench.studies.variants import PREFIX, TRAINED
 from caps.bench.studies.weights import AMOUNTS, CLUSTERS, budget, recipes, trained, with_prior
 from caps.bench.summary import METRICS
+from caps.inspection import draw_confusion, view
 from caps.realize import PRIORS, PriorKind
 from caps.realize.checks import router_figures
-from caps.realize.figures import draw_confusion
-from caps.realize.inspection_views import view
 from caps.simulate import simulate_pairs
 
 if TYPE_CHECKING:

@@ -5,25 +5,25 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from caps.errors import InputError
+from caps.plots import DISTINCT, KEY, LIGHT, NEUTRAL, blank_figure, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-INK, ACCENT, GREY = "#20242a", "#0072b2", "#8a8f98"
+INK = LIGHT["--ink"]
 
 
 def draw_differences(names: Sequence[str], gaps: Sequence[np.ndarray]) -> "Figure":
     """A dot for each series, a bar at the mean: how much better or worse each variant is."""
     figure, axis = _axes(7.2, 1.1 + 0.62 * max(len(names), 1))
-    axis.axvline(0, color=GREY, lw=0.9)
+    axis.axvline(0, color=NEUTRAL, lw=0.9)
     for place, values in enumerate(gaps):
         shift = 0.16 * np.sin(2.4 * np.arange(len(values)))  # apart, without chance
-        axis.plot(values, place + shift, "o", color=ACCENT, alpha=0.55, ms=5, mec="none")
+        axis.plot(values, place + shift, "o", color=DISTINCT[0], alpha=0.55, ms=5, mec="none")
         if len(values):
             axis.plot([values.mean()] * 2, [place - 0.32, place + 0.32], color=INK, lw=2)
-    axis.set_yticks(range(len(names)), names, fontsize=8)
+    axis.set_yticks(range(len(names)), names)
     axis.set_ylim(len(names) - 0.4, -0.6)
     axis.set_xlabel("difference in VUS-PR, percentage points (each dot a series, bar: mean)")
     return figure
@@ -48,7 +48,7 @@ def draw_curves(
             ms=4,
             lw=1.6,
             ls="--" if of_paper else "-",
-            color=GREY if of_paper else f"C{number}",
+            color=NEUTRAL if of_paper else DISTINCT[number % len(DISTINCT)],
             label=name,
         )
     if logarithmic:
@@ -57,7 +57,7 @@ def draw_curves(
     axis.minorticks_off()
     axis.set_xlabel(across)
     axis.set_ylabel(up)
-    axis.legend(frameon=False, fontsize=8)
+    axis.legend(**KEY)
     return figure
 
 
@@ -67,40 +67,19 @@ def draw_stacks(
     """Horizontal bars made of parts."""
     figure, axis = _axes(7.2, 1.2 + 0.42 * len(names))
     left = np.zeros(len(names))
-    for (name, values), colour in zip(parts.items(), (ACCENT, "#d55e00", GREY), strict=False):
+    for (name, values), colour in zip(parts.items(), (*DISTINCT[:2], NEUTRAL), strict=False):
         axis.barh(range(len(names)), values, left=left, color=colour, height=0.6, label=name)
         left = left + np.asarray(values)
-    axis.set_yticks(range(len(names)), names, fontsize=8)
+    axis.set_yticks(range(len(names)), names)
     axis.invert_yaxis()
     axis.set_xlabel(across)
     if len(parts) > 1:
-        figure.legend(frameon=False, fontsize=8, loc="outside upper center", ncols=len(parts))
+        figure.legend(loc="outside lower center", ncols=len(parts), **KEY)
     return figure
 
 
-def need_matplotlib() -> None:
-    """Fail before the work, not after it."""
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError:
-        raise InputError(
-            "the figures of a study need matplotlib",
-            "install it with `pip install 'caps-tsad[plots]'`",
-        ) from None
-
-
 def _axes(width: float, height: float) -> "tuple[Figure, Axes]":
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(width, height), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = blank_figure(width, height)
     axis = figure.subplots()
-    for side in ("top", "right"):
-        axis.spines[side].set_visible(False)
-    axis.grid(color="#e6e9ee", lw=0.7)
-    axis.set_axisbelow(True)
-    axis.tick_params(labelsize=8)
-    axis.xaxis.label.set_fontsize(8.5)
-    axis.yaxis.label.set_fontsize(8.5)
+    tidy(axis)
     return figure, axis

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import caps
-from caps.artifacts import replacing, write_text
+from caps.artifacts import write_text
 from caps.bench.datasets import SeriesFile
 from caps.bench.rendering import Table, as_json, markdown
 from caps.bench.runner import RunProgress
@@ -20,6 +20,7 @@ from caps.bench.studies.variants import Setting, make_variant
 from caps.errors import InputError
 from caps.json_text import parse_json
 from caps.network import DetectorConfig
+from caps.plots import write_png
 from caps.realize import Preset, Pretrained
 
 if TYPE_CHECKING:
@@ -35,7 +36,6 @@ QUICK_SERIES = (
     "391_UCR_id_89_Medical_tr_1875_1st_5759.csv",
     "693_YAHOO_id_143_WebService_tr_500_1st_1003.csv",
 )
-DPI = 85
 MULTIVARIATE = ("MSL", "PSM", "SMAP", "SMD")
 
 
@@ -149,8 +149,7 @@ def write_report(name: str, report: Report, run: StudyRun) -> Path:
     pictures = {}
     for number, (caption, figure) in enumerate(report.figures.items()):
         path = folder / (f"{name}.png" if number == 0 else f"{name}-{number + 1}.png")
-        with replacing(path) as temporary:
-            figure.savefig(temporary, format="png", dpi=DPI, facecolor="white")
+        write_png(figure, path)
         pictures[caption] = path.name
     facts = _facts(name, report, run)
     write_text(folder / f"{name}.json", json.dumps(facts, indent=1, allow_nan=False) + "\n")

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tsdownsample import MinMaxDownsampler
 
-from caps.report.content import FloatArray
-from caps.report.timeline import Rows, Timeline
+from caps.plots.timeline import FloatArray, Rows, Timeline
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -6,14 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from caps.report import Channel, Report
-from caps.report.thinning import Line, thin_line
-from caps.report.timeline import Timeline
+from caps.plots import Line, Timeline, thin_line
 
 
 def line_of(values: np.ndarray, points: int = 100, time: np.ndarray | None = None) -> Line:
-    report = Report("x", (Channel("x", values),), np.zeros(len(values)), 0.5, time=time)
-    return thin_line(values, points, Timeline(report))
+    return thin_line(values, points, Timeline(len(values), time))
 
 
 def strokes(line: Line) -> list[list[int]]:
@@ -76,8 +73,7 @@ def test_a_series_that_was_never_observed_has_no_stroke() -> None:
 
 def test_a_part_of_the_series_keeps_its_row_numbers() -> None:
     values = np.arange(50.0)
-    report = Report("x", (Channel("x", values),), np.zeros(50), 0.5)
-    line = thin_line(values[20:30], 100, Timeline(report), start=20)
+    line = thin_line(values[20:30], 100, Timeline(50), start=20)
     assert line.rows.tolist() == list(range(20, 30))
 
 

@@ -6,34 +6,27 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from caps.artifacts import replacing, write_text
+from caps.artifacts import write_text
 from caps.errors import InputError
-from caps.realize.checks import router_figures, sampler_table
-from caps.realize.figures import draw_clouds, draw_confusion, draw_losses, draw_panels, write_png
-from caps.realize.inspection_tables import (
+from caps.inspection.figures import draw_clouds, draw_confusion, draw_losses, draw_panels
+from caps.inspection.tables import (
     realization_table,
     representation_table,
     samplers_table,
     sizes_table,
     stage_table,
 )
-from caps.realize.inspection_views import (
-    View,
-    code_clouds,
-    expert_samples,
-    recombined,
-    view,
-)
-from caps.realize.page import Picture, Section, render_page
-from caps.realize.pretrained import Pretrained
-from caps.realize.samplers import Sampler
+from caps.inspection.views import View, code_clouds, expert_samples, recombined, view
+from caps.plots import Picture, Section, need_matplotlib, sections_page, write_png
+from caps.realize import Pretrained, Sampler
+from caps.realize.checks import router_figures, sampler_table
 from caps.replacing import check_file, check_room
 from caps.simulate import simulate_pairs
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-PAGE = "index.html"
+PAGE, KIND = "index.html", "CAPS inspection"
 FEWEST_PAIRS = 30  # below, a projection or a neighbourhood says nothing
 SAMPLERS = (
     *(Sampler("dpm++", steps) for steps in (5, 10, 20, 50)),
@@ -78,12 +71,13 @@ def inspect_pretrained(
         section, result["samplers"] = _samplers(seen, samplers, say)
         sections.append(section)
     sections += _tables(pretrained)
-    write_text(out / PAGE, render_page("CAPS pretraining", _subtitle(seen, pairs, seed), sections))
+    facts = _facts(seen, pairs, seed)
+    write_text(out / PAGE, sections_page("Pretraining", sections, kind=KIND, facts=facts))
     return result
 
 
 class _Gallery:
-    """Writes figures to a folder, each as a whole or not at all."""
+    """Writes figures to a folder."""
 
     def __init__(self, out: Path, say: Callable[[str], None]) -> None:
         self.out, self.say = out, say
@@ -91,8 +85,7 @@ class _Gallery:
 
     def add(self, name: str, figure: "Figure", caption: str) -> Picture:
         path = self.out / f"{name}.png"
-        with replacing(path) as temporary:
-            write_png(figure, str(temporary))
+        write_png(figure, path)
         self.written.append(path)
         self.say(f"drawn {path}")
         return Picture(path, caption)
@@ -114,26 +107,26 @@ def _check(pretrained: Pretrained, out: Path, pairs: int, samplers: Sequence[Sam
         raise InputError(f"{pairs} pairs show too little", f"ask for {FEWEST_PAIRS} or more")
     check_room(out)
     check_file(out / PAGE)
+    need_matplotlib()
     if samplers and pretrained.preset.realize.mechanism == "vae":
         raise InputError("a VAE draws in one pass, without a sampler", "leave the samplers out")
 
 
 def _training(pretrained: Pretrained, gallery: _Gallery) -> Section:
     stages = pretrained.facts.get("stages", {})
-    section = Section(
+    if not stages:
+        return Section("Training", "The manifest holds no loss curves.")
+    curves = {name: facts["curves"] for name, facts in stages.items()}
+    return Section(
         "Training",
         "The losses of every stage as its manifest holds them: the representation first, then one "
         "expert for each mode, then the router. Faint: means over intervals of steps; strong: "
         "their running mean.",
         "every curve falls and then levels off; none climbs at the end, and the experts' outside "
         "loss ends far below their main loss.",
+        [gallery.add("losses", draw_losses(curves), "Loss curves by stage.")],
+        [stage_table(stages)],
     )
-    if not stages:
-        return Section("Training", "The manifest holds no loss curves.")
-    curves = {name: facts["curves"] for name, facts in stages.items()}
-    section.pictures.append(gallery.add("losses", draw_losses(curves), "Loss curves by stage."))
-    section.tables.append(stage_table(stages))
-    return section
 
 
 def _codes(seen: View, gallery: _Gallery, seed: int) -> tuple[Section, dict[str, float]]:
@@ -239,32 +232,31 @@ def _samplers(
 
 def _tables(pretrained: Pretrained) -> list[Section]:
     checks = pretrained.facts.get("checks", {})
-    sections = []
-    if checks:
-        sections.append(
-            Section(
-                "Checks",
-                "Measured on unseen pairs at the end of pretraining and kept in the manifest. "
-                "Figures with a goal are marked: ✓ within it, ✗ not.",
-                tables=[
-                    representation_table(checks["representation"]),
-                    realization_table(checks["realization"]),
-                ],
-            )
-        )
-    text = "The sizes of this pretraining beside those of the paper."
-    sections.append(Section("Sizes", text, tables=[sizes_table(pretrained.preset)]))
-    return sections
+    sizes = Section(
+        "Sizes",
+        "The sizes of this pretraining beside those of the paper.",
+        tables=[sizes_table(pretrained.preset)],
+    )
+    if not checks:
+        return [sizes]
+    measured = Section(
+        "Checks",
+        "Measured on unseen pairs at the end of pretraining and kept in the manifest. Figures with "
+        "a goal are marked: ✓ within it, ✗ not.",
+        tables=[
+            representation_table(checks["representation"]),
+            realization_table(checks["realization"]),
+        ],
+    )
+    return [measured, sizes]
 
 
-def _subtitle(seen: View, pairs: int, seed: int) -> str:
+def _facts(seen: View, pairs: int, seed: int) -> dict[str, str]:
     facts, preset = seen.pretrained.facts, seen.pretrained.preset
-    parts = [
-        f"preset {preset.name}",
-        f"{preset.realize.mechanism} experts",
-        f"modes: {', '.join(seen.names)}",
-    ]
-    if "seed" in facts:
-        parts.append(f"trained with seed {facts['seed']}")
-    parts += [f"{name} {version}" for name, version in facts.get("versions", {}).items()]
-    return f"{' · '.join(parts)}. Figures on {pairs:,} unseen pairs of seed {seed}."
+    versions = [f"{name} {version}" for name, version in facts.get("versions", {}).items()]
+    return {
+        "Preset": f"{preset.name}, {preset.realize.mechanism} experts",
+        "Modes": ", ".join(seen.names),
+        "Trained with": ", ".join([f"seed {facts.get('seed', 'unknown')}", *versions]),
+        "Figures on": f"{pairs:,} unseen pairs of seed {seed}",
+    }

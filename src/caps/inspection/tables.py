@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from caps.realize.page import Cell, Table
+from caps.plots import Cell, Table
 from caps.realize.presets import Preset, size_table
 
 # Lowest and highest value wanted of a check; docs/inspect.md has the reasons.
@@ -100,8 +100,10 @@ def number(value: float, shape: str = "{:.3f}") -> Cell:
 
 def judged(value: float, goal: tuple[float, float] | None) -> Cell:
     """A figure, marked by whether it lies within its goal."""
-    met = None if goal is None else goal[0] <= value <= goal[1]
-    return Cell(f"{value:.3f}", met=met, number=True)
+    if goal is None:
+        return number(value)
+    met = goal[0] <= value <= goal[1]
+    return Cell(f"{value:.3f}", number=True, mark="met" if met else "missed")
 
 
 def spelled(goal: tuple[float, float] | None) -> str:

@@ -1,4 +1,4 @@
-"""The colours of a report, by role: charts name roles, the page or the notebook fills them in."""
+"""All colours, by role: charts name roles, the page, the notebook or matplotlib fills them in."""
 
 from typing import Any
 
@@ -19,6 +19,9 @@ LIGHT = {
     "--band": "rgba(200, 52, 66, 0.15)",
     "--band-edge": "rgba(200, 52, 66, 0.45)",
     "--training": "rgba(90, 100, 117, 0.08)",
+    "--mark": "rgba(199, 119, 0, 0.16)",
+    "--mark-edge": "rgba(199, 119, 0, 0.6)",
+    "--good": "#1d7d46",
     "--hover": "#ffffff",
 }
 DARK = {
@@ -38,8 +41,27 @@ DARK = {
     "--band": "rgba(240, 100, 112, 0.20)",
     "--band-edge": "rgba(240, 100, 112, 0.55)",
     "--training": "rgba(162, 171, 186, 0.10)",
+    "--mark": "rgba(234, 166, 74, 0.18)",
+    "--mark-edge": "rgba(234, 166, 74, 0.6)",
+    "--good": "#62c48c",
     "--hover": "#20252f",
 }
+NEUTRAL = "#8a8f98"
+# For things that have no role; far apart also for colour-blind readers.
+DISTINCT = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b8860b", "#56b4e9", "#444444")
+FAMILY_COLOURS = {
+    "point": LIGHT["--event"],
+    "periodic": LIGHT["--series"],
+    "trend": LIGHT["--good"],
+}
+
+
+def palette_css() -> str:
+    """The colours as properties of a style sheet, for light and dark."""
+    light, dark = (
+        " ".join(f"{role}: {colour};" for role, colour in roles.items()) for roles in (LIGHT, DARK)
+    )
+    return f":root {{ {light} }}\n@media (prefers-color-scheme: dark) {{ :root {{ {dark} }} }}\n"
 
 
 def painted(spec: Any, palette: dict[str, str]) -> Any:
@@ -53,11 +75,9 @@ def painted(spec: Any, palette: dict[str, str]) -> Any:
     if not isinstance(spec, dict):
         return spec
     return {
-        name: palette.get(part, part) if is_colour(name, part) else painted(part, palette)
+        # Only of colours: text of users may look like a role.
+        name: palette.get(part, part)
+        if name.endswith("color") and isinstance(part, str)
+        else painted(part, palette)
         for name, part in spec.items()
     }
-
-
-def is_colour(name: str, part: object) -> bool:
-    """Whether a chart's property holds a colour: text of users may look like a role."""
-    return name.endswith("color") and isinstance(part, str)

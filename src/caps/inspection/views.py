@@ -5,19 +5,23 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from sklearn.decomposition import PCA
+from sklearn.manifold import TSNE
+from sklearn.neighbors import NearestNeighbors
+from sklearn.preprocessing import StandardScaler
 from torch import Tensor
 
-from caps.realize.figures import Cloud, Panel, PanelGrid, mode_colours
-from caps.realize.pretrained import Mode, Pretrained
+from caps.inspection.figures import Cloud, Panel, PanelGrid, mode_colours, varied
+from caps.plots import FAMILY_COLOURS, LIGHT, NEUTRAL
+from caps.realize import Pretrained
 from caps.realize.source import Source, encode_source
 from caps.represent import encode_all
 from caps.simulate import FAMILIES, GENERATORS, OPERATIONS, PairBatch
-from caps.simulate.gallery import COLOURS
 
 SHOWN = 5  # pairs in the figure of one expert
 NEIGHBOURS = 15
 STATUS = ("normal", "anomalous")
-STATUS_COLOURS = ("#8a8f98", "#c0392b")
+STATUS_COLOURS = (NEUTRAL, LIGHT["--event"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +60,7 @@ def code_clouds(seen: View, *, seed: int) -> tuple[list[Cloud], dict[str, float]
         "same family among neighbours in z_a": neighbour_share(semantic, pairs.family, partner),
     }
     order = np.random.default_rng(seed).permutation(len(structure))
-    families = [COLOURS[family] for family in FAMILIES]
+    families = [FAMILY_COLOURS[family] for family in FAMILIES]
     place = project(semantic, seed=seed)
     clouds = [
         Cloud(
@@ -81,9 +85,6 @@ def neighbour_share(codes: np.ndarray, label: np.ndarray, group: np.ndarray) -> 
     >>> neighbour_share(np.tile(codes, (8, 1)), np.tile([0, 0, 0, 1, 1, 1], 8), np.arange(48))
     1.0
     """
-    from sklearn.neighbors import NearestNeighbors
-    from sklearn.preprocessing import StandardScaler
-
     scaled = StandardScaler().fit_transform(codes)
     count = min(NEIGHBOURS + 2, len(codes))  # itself and its partner are among them
     near = (
@@ -96,10 +97,6 @@ def neighbour_share(codes: np.ndarray, label: np.ndarray, group: np.ndarray) -> 
 
 def project(codes: np.ndarray, *, seed: int) -> np.ndarray:
     """t-SNE of the codes' principal components: (count, 2)."""
-    from sklearn.decomposition import PCA
-    from sklearn.manifold import TSNE
-    from sklearn.preprocessing import StandardScaler
-
     scaled = StandardScaler().fit_transform(codes)
     main = PCA(min(30, *scaled.shape), random_state=seed).fit_transform(scaled)
     perplexity = min(30.0, (len(codes) - 1) / 3)
@@ -143,11 +140,7 @@ def recombined(seen: View, *, seed: int) -> tuple[PanelGrid, PanelGrid]:
     for column, row in enumerate(chosen):
         support = np.repeat(pairs.support[row : row + 1], len(chosen), axis=0)
         code = seen.source.semantic_code[row].expand(len(chosen), -1)
-        mode = pretrained.modes[seen.mode[row]]
-        drawn = counterparts(
-            pretrained, mode, pairs.normal[chosen], structure, code, support, blur=0.0, seed=seed
-        )
-        made.append(drawn)
+        made.append(counterparts(seen, chosen, seen.mode[row], code, support, seed=seed))
         with torch.no_grad():
             effect = pretrained.representation.decode(
                 structure, raw[column].expand(len(chosen), -1), torch.from_numpy(support).float()
@@ -158,31 +151,20 @@ def recombined(seen: View, *, seed: int) -> tuple[PanelGrid, PanelGrid]:
 
 def expert_samples(seen: View, k: int, *, seed: int) -> PanelGrid | None:
     """Unseen pairs of mode k, and what its expert makes of their structures and supports."""
-    rows = varied_rows(seen, k)
-    if not rows:
+    own = np.flatnonzero(seen.mode == k)
+    if not own.size:
         return None
-    pretrained, pairs, mode = seen.pretrained, seen.pairs[rows], seen.pretrained.modes[k]
+    rows = varied(own, seen.pairs.operation[own], SHOWN)
+    pretrained, pairs = seen.pretrained, seen.pairs[rows]
     rng = np.random.default_rng(seed)
-    own = seen.source.semantic_code[rows]
-    draws = [(own, 0.0)]
+    draws = [(seen.source.semantic_code[rows], 0.0)]
     for _ in range(2):
-        code = torch.from_numpy(mode.prior.sample(len(rows), rng))
+        code = torch.from_numpy(pretrained.modes[k].prior.sample(len(rows), rng))
         draws.append((code, pretrained.preset.realize.semantic_blur))
-    columns = [pairs.anomalous]
-    for place, (code, blur) in enumerate(draws):
-        structure = seen.source.structure_code[rows]
-        columns.append(
-            counterparts(
-                pretrained,
-                mode,
-                pairs.normal,
-                structure,
-                code,
-                pairs.support,
-                blur=blur,
-                seed=seed + place,
-            )
-        )
+    columns = [pairs.anomalous] + [
+        counterparts(seen, rows, k, code, pairs.support, blur=blur, seed=seed + place)
+        for place, (code, blur) in enumerate(draws)
+    ]
     colour = mode_colours(seen.names)[k]
     panels = [
         [
@@ -206,20 +188,20 @@ def expert_samples(seen: View, k: int, *, seed: int) -> PanelGrid | None:
 
 
 def counterparts(
-    pretrained: Pretrained,
-    mode: Mode,
-    references: np.ndarray,
-    structure_code: Tensor,
+    seen: View,
+    rows: Sequence[int],
+    mode: int,
     semantic_code: Tensor,
     support: np.ndarray,
     *,
-    blur: float,
+    blur: float = 0.0,
     seed: int,
 ) -> np.ndarray:
     """x + r^ for each reference; with the `sequence` mechanism what the expert draws itself."""
+    pretrained = seen.pretrained
     drawn = pretrained.realize(
-        mode,
-        structure_code,
+        pretrained.modes[mode],
+        seen.source.structure_code[rows],
         semantic_code,
         torch.from_numpy(support).float(),
         blur=blur,
@@ -227,36 +209,27 @@ def counterparts(
     ).numpy()
     if pretrained.preset.realize.mechanism == "sequence":
         return drawn
-    return np.asarray(references + drawn * support)
-
-
-def varied_rows(seen: View, k: int) -> list[int]:
-    """Up to SHOWN pairs of mode k, every operation once before any comes again."""
-    rows = np.flatnonzero(seen.mode == k)
-    operation = seen.pairs.operation[rows]
-    turn = np.array([(operation[:place] == operation[place]).sum() for place in range(len(rows))])
-    return [int(row) for row in rows[np.argsort(turn, kind="stable")][:SHOWN]]
+    return np.asarray(seen.pairs.normal[rows] + drawn * support)
 
 
 def _recombination_grid(
     seen: View, chosen: Sequence[int], columns: Sequence[np.ndarray]
 ) -> PanelGrid:
     pairs = seen.pairs
-    panels = []
-    for line, reference in enumerate(chosen):
-        panels.append(
-            [
-                Panel(
-                    pairs.normal[reference],
-                    columns[column][line],
-                    pairs.support[source],
-                    COLOURS[FAMILIES[column]],
-                    truth=pairs.anomalous[source] if line == column else None,
-                    framed=line == column,
-                )
-                for column, source in enumerate(chosen)
-            ]
-        )
+    panels = [
+        [
+            Panel(
+                pairs.normal[reference],
+                columns[column][line],
+                pairs.support[source],
+                FAMILY_COLOURS[FAMILIES[column]],
+                truth=pairs.anomalous[source] if line == column else None,
+                framed=line == column,
+            )
+            for column, source in enumerate(chosen)
+        ]
+        for line, reference in enumerate(chosen)
+    ]
     rows = [
         f"reference {k + 1}\n{GENERATORS[pairs.generator[row]]}" for k, row in enumerate(chosen)
     ]
@@ -265,5 +238,5 @@ def _recombination_grid(
         mode = seen.names[seen.mode[row]]
         by = "" if mode == family else f", {mode}"
         titles.append(f"{family} code{by}\n({OPERATIONS[pairs.operation[row]]})")
-    # A spike would flatten the other columns of its row.
-    return PanelGrid(panels, rows, titles, one_scale=False)
+    # Not on one scale: a spike would flatten the other columns of its row.
+    return PanelGrid(panels, rows, titles)

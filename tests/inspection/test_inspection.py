@@ -18,10 +18,8 @@ import torch
 import caps.realize.pretrain
 from caps.cli.inspect import inspect
 from caps.errors import ArtifactError, InputError
-from caps.realize import Mode, Pretrained, Sampler, preset_named
-from caps.realize.experts import Denoiser
-from caps.realize.inspection import PAGE, SAMPLERS, inspect_pretrained
-from caps.realize.inspection_tables import (
+from caps.inspection import PAGE, SAMPLERS, inspect_pretrained
+from caps.inspection.tables import (
     MODE_GOALS,
     NOISE,
     REPRESENTATION_GOALS,
@@ -29,7 +27,7 @@ from caps.realize.inspection_tables import (
     STRUCTURE,
     spelled,
 )
-from caps.realize.inspection_views import (
+from caps.inspection.views import (
     code_clouds,
     expert_samples,
     neighbour_share,
@@ -37,6 +35,8 @@ from caps.realize.inspection_views import (
     recombined,
     view,
 )
+from caps.realize import Mode, Pretrained, Sampler, preset_named
+from caps.realize.experts import Denoiser
 from caps.realize.modes import organise
 from caps.realize.pretrain import Pretraining
 from caps.realize.router import Router
@@ -178,7 +178,7 @@ def test_other_mechanisms_and_modes_are_drawn(
 ) -> None:
     # Rasters are most of the time, and those of the default have been looked at.
     monkeypatch.setattr(
-        "caps.realize.inspection.write_png", lambda figure, path: Path(path).write_bytes(b"")
+        "caps.inspection.page.write_png", lambda figure, path: path.write_bytes(b"")
     )
     pretrained = untrained(mechanism=mechanism, clusters=clusters)
     figures = inspect_pretrained(pretrained, tmp_path, pairs=90)

@@ -3,23 +3,30 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from caps.errors import InputError
-from caps.simulate.gallery import COLOURS
+from caps.plots import (
+    DISTINCT,
+    FAMILY_COLOURS,
+    KEY,
+    LIGHT,
+    NEUTRAL,
+    NORMAL,
+    SMALL,
+    blank_figure,
+    name_left,
+    tidy,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-DPI = 120
 LEGEND_COLUMNS = 4
-GREY, INK = "#8a8f98", "#20242a"
+INK = LIGHT["--ink"]
 DASHES = (0, (3, 1.5))
-# For modes that are no families; far apart also for colour-blind readers.
-CLUSTER_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b8860b", "#56b4e9", "#444444")
 # Supports up to this long are too narrow to be seen as a shade and get circles too.
 FEW_STEPS = 4
 
@@ -34,16 +41,18 @@ class Panel:
     colour: str
     truth: np.ndarray | None = None  # (time,) the simulated anomalous member, where there is one
     framed: bool = False
+    title: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class PanelGrid:
-    """Rows of panels with their labels."""
+    """Rows of panels with their labels; a row may be shorter than there are columns."""
 
     panels: Sequence[Sequence[Panel]]
     rows: Sequence[str]
     columns: Sequence[str]
-    one_scale: bool  # a row shares its vertical axis, so that sizes can be compared along it
+    one_scale: bool = False  # a row shares its vertical axis, so that sizes can be compared
+    made: str = "counterpart"  # what the key calls that which was made of the references
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,22 +70,20 @@ def mode_colours(names: Sequence[str]) -> list[str]:
     """One colour for each mode: the family's own, else the next of a fixed list.
 
     >>> mode_colours(["trend", "point"])
-    ['#1d7d46', '#c0392b']
+    ['#1d7d46', '#b8323f']
     """
-    return [
-        COLOURS.get(name, CLUSTER_COLOURS[k % len(CLUSTER_COLOURS)]) for k, name in enumerate(names)
-    ]
+    return [FAMILY_COLOURS.get(name, DISTINCT[k % len(DISTINCT)]) for k, name in enumerate(names)]
 
 
 def draw_losses(stages: Mapping[str, Mapping[str, Sequence[float]]]) -> "Figure":
     """Loss curves of every stage: the values in the manifest faint, their running mean on top."""
     columns = min(3, len(stages))
     rows = math.ceil(len(stages) / columns)
-    figure = _figure(3.9 * columns, 3.1 * rows)
+    figure = blank_figure(3.9 * columns, 3.1 * rows)
     axes = list(figure.subplots(rows, columns, squeeze=False).flat)
     for axis, (name, curves) in zip(axes, stages.items(), strict=False):
         _loss_panel(axis, curves)
-        axis.set_title(name.replace("-", " "), loc="left", fontsize=10, weight="bold")
+        _name_above(axis, name.replace("-", " "))
     for axis in axes[len(stages) :]:
         axis.set_axis_off()
     return figure
@@ -85,23 +92,18 @@ def draw_losses(stages: Mapping[str, Mapping[str, Sequence[float]]]) -> "Figure"
 def draw_clouds(clouds: Sequence[Cloud]) -> "Figure":
     """Projections side by side."""
     legend_rows = max(math.ceil(len(cloud.names) / LEGEND_COLUMNS) for cloud in clouds)
-    figure = _figure(4.8 * len(clouds), 4.8 + 0.25 * legend_rows)
+    figure = blank_figure(4.8 * len(clouds), 4.8 + 0.25 * legend_rows)
     for axis, cloud in zip(figure.subplots(1, len(clouds), squeeze=False)[0], clouds, strict=True):
         # One scatter in the order given: the classes are mixed, so none hides the others.
         colours = np.asarray(cloud.colours)[cloud.label]
         axis.scatter(*cloud.points.T, c=colours, s=9, alpha=0.65, lw=0)
         for name, colour in zip(cloud.names, cloud.colours, strict=True):
             axis.scatter([], [], c=colour, s=28, lw=0, label=name)
-        _tidy(axis, ticks=False)
-        axis.set_title(cloud.title, loc="left", fontsize=10, weight="bold")
-        axis.legend(
-            loc="upper center",
-            bbox_to_anchor=(0.5, -0.01),
-            ncols=min(LEGEND_COLUMNS, len(cloud.names)),
-            frameon=False,
-            fontsize=9,
-            handletextpad=0.1,
-        )
+        tidy(axis)
+        axis.tick_params(labelbottom=False, labelleft=False)
+        _name_above(axis, cloud.title)
+        columns = min(LEGEND_COLUMNS, len(cloud.names))
+        axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.01), ncols=columns, **KEY)
     return figure
 
 
@@ -109,78 +111,56 @@ def draw_confusion(confusion: np.ndarray, names: Sequence[str]) -> "Figure":
     """Rows: the pair's own mode; columns: the router's. Percent of the row, counts below."""
     count = len(names)
     share = confusion / np.maximum(confusion.sum(axis=1, keepdims=True), 1)
-    figure = _figure(2.0 + 1.05 * count, 1.3 + 0.9 * count)
+    figure = blank_figure(2.0 + 1.05 * count, 1.3 + 0.9 * count)
     axis = figure.subplots()
     axis.imshow(share, cmap="Blues", vmin=0, vmax=1, aspect="auto")
     for (row, column), value in np.ndenumerate(share):
-        axis.text(
-            column,
-            row,
-            f"{100 * value:.1f}%\n({confusion[row, column]})",
-            ha="center",
-            va="center",
-            fontsize=9,
-            color="white" if value > 0.55 else INK,
-        )
-    axis.set_xticks(range(count), names, fontsize=9)
-    axis.set_yticks(range(count), names, fontsize=9)
-    axis.set_xlabel("mode the router associates", fontsize=9)
-    axis.set_ylabel("mode of the pair", fontsize=9)
-    axis.tick_params(length=0)
+        text = f"{100 * value:.1f}%\n({confusion[row, column]})"
+        ink = "white" if value > 0.55 else INK
+        axis.text(column, row, text, ha="center", va="center", fontsize=NORMAL, color=ink)
+    axis.set_xticks(range(count), names)
+    axis.set_yticks(range(count), names)
+    axis.set_xlabel("mode the router associates")
+    axis.set_ylabel("mode of the pair")
+    tidy(axis, grid=False)
     axis.spines[:].set_visible(False)
     return figure
 
 
 def draw_panels(grid: PanelGrid, *, width: float = 3.3, height: float = 1.75) -> "Figure":
     """A grid of references with their counterparts, supports shaded."""
-    figure = _figure(width * len(grid.columns) + 1.1, height * len(grid.rows) + 0.9)
+    figure = blank_figure(width * len(grid.columns) + 1.1, height * len(grid.rows) + 0.9)
     sharey: Literal["row", "none"] = "row" if grid.one_scale else "none"
     axes = figure.subplots(len(grid.rows), len(grid.columns), squeeze=False, sharey=sharey)
     for line, panels, label in zip(axes, grid.panels, grid.rows, strict=True):
-        for axis, panel in zip(line, panels, strict=True):
+        for axis, panel in zip(line, panels, strict=False):
             _panel(axis, panel)
-        line[0].set_ylabel(label, fontsize=8.5, rotation=0, ha="right", va="center", labelpad=6)
+        for axis in line[len(panels) :]:
+            axis.set_axis_off()
+        name_left(line[0], label)
     for axis, title in zip(axes[0], grid.columns, strict=True):
-        axis.set_title(title, fontsize=10, weight="bold")
+        if title:
+            _name_above(axis, title)
     _panel_key(figure, grid)
     return figure
 
 
-def write_png(figure: "Figure", path: str) -> None:
-    """Write the figure as a PNG file."""
-    figure.savefig(path, format="png", dpi=DPI, facecolor="white")
+def varied(rows: np.ndarray, kind: np.ndarray, count: int) -> list[int]:
+    """Up to `count` of the rows, in their order, every kind once before any comes again.
 
-
-def _figure(width: float, height: float) -> "Figure":
-    """A figure outside pyplot, so that no global state and no display is touched."""
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise InputError(
-            "the figures need matplotlib", "install it with `pip install 'caps-tsad[plots]'`"
-        ) from None
-    figure = Figure(figsize=(width, height), layout="constrained")
-    FigureCanvasAgg(figure)
-    return figure
-
-
-def _tidy(axis: "Axes", *, ticks: bool = True) -> None:
-    axis.spines[:].set_color("#c9ced6")
-    axis.spines[:].set_linewidth(0.8)
-    axis.grid(color="#e6e9ee", lw=0.7)
-    axis.set_axisbelow(True)
-    axis.tick_params(labelsize=8, length=0, colors="#4a505a")
-    if not ticks:
-        axis.tick_params(labelbottom=False, labelleft=False)
+    >>> varied(np.array([3, 4, 5, 8]), np.array([0, 0, 1, 0]), 3)
+    [3, 5, 4]
+    """
+    turn = np.array([(kind[:place] == kind[place]).sum() for place in range(len(rows))])
+    return [int(row) for row in rows[np.argsort(turn, kind="stable")][:count]]
 
 
 def _loss_panel(axis: "Axes", curves: Mapping[str, Sequence[float]]) -> None:
-    from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
+    from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator  # as in `blank_figure`
 
     step = np.asarray(curves["step"])
     losses = {name: np.asarray(values) for name, values in curves.items() if name != "step"}
-    colours = (INK, *CLUSTER_COLOURS)
+    colours = (INK, *DISTINCT)
     for k, (name, values) in enumerate(losses.items()):
         colour = colours[k % len(colours)]
         axis.plot(step, values, color=colour, lw=0.7, alpha=0.25)
@@ -188,14 +168,15 @@ def _loss_panel(axis: "Axes", curves: Mapping[str, Sequence[float]]) -> None:
     everything = np.concatenate(list(losses.values()))
     if everything.min() > 0 and everything.max() > 3 * everything.min():
         axis.set_yscale("log")
-        axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        wide = everything.max() > 300 * everything.min()
+        axis.yaxis.set_major_locator(LogLocator(subs=(1,) if wide else (1, 2, 5)))
         axis.yaxis.set_minor_locator(NullLocator())
         axis.yaxis.set_major_formatter("{x:g}")
     axis.xaxis.set_major_locator(MaxNLocator(6, integer=True, steps=[1, 2, 5, 10]))
     axis.xaxis.set_major_formatter("{x:,.0f}")
-    _tidy(axis)
-    axis.set_xlabel("step", fontsize=8)
-    axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.17), ncols=3, frameon=False, fontsize=8)
+    tidy(axis)
+    axis.set_xlabel("step")
+    axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.17), ncols=3, **KEY)
 
 
 def _running_mean(values: np.ndarray) -> np.ndarray:
@@ -209,36 +190,31 @@ def _running_mean(values: np.ndarray) -> np.ndarray:
 
 def _panel(axis: "Axes", panel: Panel) -> None:
     time = np.arange(len(panel.reference))
-    axis.fill_between(
-        time,
-        0,
-        1,
-        where=panel.support.tolist(),
-        step="mid",
-        color=panel.colour,
-        alpha=0.12,
-        lw=0,
-        transform=axis.get_xaxis_transform(),
-    )
-    axis.plot(time, panel.reference, color=GREY, lw=1.2, ls=DASHES)
+    shade: Any = {"color": panel.colour, "alpha": 0.12, "lw": 0, "step": "mid"}
+    across = axis.get_xaxis_transform()
+    axis.fill_between(time, 0, 1, where=panel.support.tolist(), transform=across, **shade)
+    axis.plot(time, panel.reference, color=NEUTRAL, lw=1.2, ls=DASHES)
     axis.plot(time, panel.counterpart, color=panel.colour, lw=0.9, alpha=0.5)
     if panel.truth is not None:
         axis.plot(time, _within(panel.truth, panel.support), color=INK, lw=0.9)
     axis.plot(time, _within(panel.counterpart, panel.support), color=panel.colour, lw=1.6)
     if panel.support.sum() <= FEW_STEPS:
-        inside = panel.support
-        axis.plot(
-            time[inside], panel.counterpart[inside], "o", color=panel.colour, ms=4, mfc="none"
-        )
-    _tidy(axis)
+        alone = np.where(panel.support, panel.counterpart, np.nan)
+        axis.plot(time, alone, "o", color=panel.colour, ms=4, mfc="none")
+    tidy(axis)
     axis.set_xlim(0, len(time) - 1)
     axis.set_xticks(range(0, len(time), len(time) // 4))
     axis.tick_params(labelbottom=False)
     axis.locator_params(axis="y", nbins=4)
     axis.margins(y=0.08)
+    if panel.title:
+        axis.set_title(panel.title, fontsize=SMALL, loc="left", pad=2)
     if panel.framed:
-        axis.spines[:].set_color(panel.colour)
-        axis.spines[:].set_linewidth(2.4)
+        axis.spines[:].set(visible=True, color=panel.colour, linewidth=2.4)
+
+
+def _name_above(axis: "Axes", title: str) -> None:
+    axis.set_title(title, loc="left", fontsize=NORMAL, weight="bold")
 
 
 def _within(values: np.ndarray, support: np.ndarray) -> np.ndarray:
@@ -248,16 +224,16 @@ def _within(values: np.ndarray, support: np.ndarray) -> np.ndarray:
 
 
 def _panel_key(figure: "Figure", grid: PanelGrid) -> None:
-    from matplotlib.lines import Line2D
+    from matplotlib.lines import Line2D  # as in `blank_figure`
     from matplotlib.patches import Patch
 
     panels = [panel for row in grid.panels for panel in row]
     colour = panels[0].colour if len({panel.colour for panel in panels}) == 1 else INK
     handles: list[Line2D | Patch] = [
-        Line2D([], [], color=GREY, lw=1.2, ls=DASHES, label="reference"),
-        Line2D([], [], color=colour, lw=1.6, label="counterpart"),
+        Line2D([], [], color=NEUTRAL, lw=1.2, ls=DASHES, label="reference"),
+        Line2D([], [], color=colour, lw=1.6, label=grid.made),
         Patch(color=colour, alpha=0.15, lw=0, label="support"),
     ]
     if any(panel.truth is not None for panel in panels):
         handles.append(Line2D([], [], color=INK, lw=0.9, label="simulated anomaly"))
-    figure.legend(handles=handles, loc="outside lower center", ncols=4, frameon=False, fontsize=9)
+    figure.legend(handles=handles, loc="outside lower center", ncols=4, **KEY)

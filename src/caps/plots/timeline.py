@@ -6,24 +6,32 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from caps.report.content import FloatArray, Report
-from caps.series import write_moment
+from caps.series import Series, local_times, write_moment
 from caps.series.moments import Unit
 from caps.series.sampling import Sampling, sampling_of
 
+FloatArray = NDArray[np.float64]
 Rows = NDArray[np.intp]
+Times = NDArray[np.datetime64]
 
 _UNITS = ((" day", 86_400), (" h", 3_600), (" min", 60), (" s", 1))
 FINEST_DATES = np.timedelta64(1, "ms")  # charts of dates cannot tell finer steps apart
 
 
 class Timeline:
-    """The time axis of a report."""
+    """The time axis of `rows` rows; `time` is as it shall be shown, and `clock` names it."""
 
-    def __init__(self, report: Report) -> None:
-        self.rows = len(report)
-        self.clock = report.clock
-        self.time = None if report.time is None else report.time.astype("datetime64[ns]")
+    def __init__(self, rows: int, time: Times | None = None, clock: str = "") -> None:
+        self.rows, self.clock = rows, clock
+        self.time = None if time is None else time.astype("datetime64[ns]")
+
+    @classmethod
+    def of(cls, series: Series) -> "Timeline":
+        """The axis of a series, by the clock of its user."""
+        if series.time is None:
+            return cls(len(series))
+        local = local_times(series.time, series.timezone)
+        return cls(len(series), local, series.timezone or "")
 
     @cached_property
     def sampling(self) -> Sampling:
