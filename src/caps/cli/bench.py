@@ -30,7 +30,7 @@ bench = App(
 bench.command(
     "caps.cli.bench_study:study",
     name="study",
-    help="Rerun one of the paper's studies.\n\n"
+    help="Run one of the paper's studies; --list names them with their questions.\n\n"
     "Example: caps bench study ablations --quick --data TSB-AD-U.zip --out studies/",
 )
 
@@ -109,7 +109,7 @@ def run(
             chosen,
             wanted,
             out,
-            seeds=_numbers(seeds),
+            seeds=seed_numbers(seeds),
             jobs=jobs,
             minutes=minutes,
             save_scores=save_scores,
@@ -231,7 +231,7 @@ def _words(text: str, option: str) -> list[str]:
     return words
 
 
-def _numbers(text: str) -> list[int]:
+def seed_numbers(text: str) -> list[int]:
     try:
         return [int(word) for word in _words(text, "--seeds")]
     except ValueError:
@@ -242,7 +242,7 @@ def _numbers(text: str) -> list[int]:
 def _progress() -> Iterator["RunProgress"]:
     """A bar with the time left where stderr is a terminal, else a line now and then."""
     if not sys.stderr.isatty():
-        yield _Lines()
+        yield ProgressLines()
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
@@ -261,7 +261,7 @@ def _progress() -> Iterator["RunProgress"]:
         yield show
 
 
-class _Lines:
+class ProgressLines:
     """Writes where the run stands, every few seconds, and every failure."""
 
     def __init__(self) -> None:
