@@ -80,9 +80,10 @@ def context_gap(run: StudyRun) -> Report:
         rows,
         [
             "Sums over 256 steps of series with unit standard deviation. exact: operation, support "
-            "and every random number of the operation are repeated, so the context decides the rest and "
-            "E tr Cov(R given C, Z) is 0 by construction. free: only operation and support are "
-            "repeated. generated: code and support are repeated, the experts draw new noise."
+            "and every random number of the operation are repeated, so the context decides the "
+            "rest and E tr Cov(R given C, Z) is 0 by construction. free: only operation and "
+            "support are repeated. generated: code and support are repeated, the experts draw new "
+            "noise."
         ],
     )
     picture = draw_stacks(
