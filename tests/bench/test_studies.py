@@ -240,7 +240,7 @@ def test_a_study_without_its_data_names_the_remedy(quick: StudyRun) -> None:
 def test_a_report_is_written_with_its_numbers_as_json(quick: StudyRun) -> None:
     table = Table("t", "T", ["a", "b"], [["x", "1"]])
     report = Report("Title", ["How."], [table], ["Agrees."])
-    page = write_report("small", "Why?", report, quick)
+    page = write_report(Study("small", "Why?", "nowhere"), report, quick)
     text = page.read_text(encoding="utf-8")
     assert text.startswith("# Title\n\nWhy?\n\n`caps`")
     assert text.index("How.") < text.index("## T") < text.index("- Agrees.")
@@ -270,13 +270,16 @@ def test_tables_are_put_between_the_marks_that_bear_their_names(tmp_path: Path) 
 def test_a_study_that_misses_what_is_wanted_ends_with_code_1(
     tmp_path: Path, weights: Path, monkeypatch: pytest.MonkeyPatch, capsys
 ) -> None:
-    report = Report("Title", [], [Table("t", "T", ["a"], [["x"]])], ["Missed."], passed=False)
+    table = Table("t", "T", ["a"], [["x"]])
+    report = Report("Title", [], [table], wanted="more than that", passed=False)
     monkeypatch.setattr(Study, "__call__", lambda self, run: report)
-    monkeypatch.setitem(STUDIES, "missing", Study("Why?", "", "nowhere:nothing"))
+    monkeypatch.setitem(STUDIES, "missing", Study("missing", "Why?", "nowhere"))
     arguments = ["bench", "study", "missing", "--out", str(tmp_path), "--weights", str(weights)]
     assert called([*arguments, "--json"]) == 1
-    facts = {"page": str(tmp_path / "results" / "missing.md"), "verdict": ["Missed."]}
-    assert json.loads(capsys.readouterr().out) == {"study": "missing", "passed": False, **facts}
+    page = tmp_path / "results" / "missing.md"
+    facts = {"study": "missing", "page": str(page), "verdict": [], "passed": False}
+    assert json.loads(capsys.readouterr().out) == facts
+    assert page.read_text(encoding="utf-8").endswith("## Wanted\n\n**Missed**: more than that.\n")
     assert called([*arguments, "--page", str(tmp_path / "nowhere.md")]) == 2
 
 

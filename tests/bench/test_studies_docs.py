@@ -2,6 +2,8 @@
 
 import ast
 import re
+import subprocess
+import sys
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -28,13 +30,14 @@ def every_study() -> dict[str, Study]:
 
 def test_every_study_is_found_without_running_or_importing_it() -> None:
     for name, study in every_study().items():
-        module, _, function = study.home.partition(":")
-        spec = find_spec(module)
+        spec = find_spec(study.module)
         assert spec is not None, name
         assert spec.origin is not None, name
         tree = ast.parse(Path(spec.origin).read_text(encoding="utf-8"))
         functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
-        assert [argument.arg for argument in functions[function].args.args] == ["run"], name
+        assert [argument.arg for argument in functions[name.replace("-", "_")].args.args] == [
+            "run"
+        ], name
 
 
 def test_every_study_stands_in_the_page_with_its_question() -> None:
@@ -52,4 +55,14 @@ def test_every_recorded_page_names_the_command_of_its_study() -> None:
 
 def test_the_paper_s_studies_are_in_the_wheel_and_the_others_are_not() -> None:
     for name, study in every_study().items():
-        assert study.home.startswith("caps.bench.studies.") == (name in STUDIES)
+        assert study.module.startswith("caps.bench.studies.") == (name in STUDIES)
+
+
+def test_neither_the_package_nor_its_help_imports_the_bench() -> None:
+    code = (
+        "import sys, caps\nfrom caps.cli.main import main\n"
+        "try: main(['--help'])\nexcept SystemExit: pass\n"
+        "print('loaded', [name for name in sys.modules if name.startswith('caps.bench')])"
+    )
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert answer.stdout.endswith("loaded []\n"), answer.stdout + answer.stderr

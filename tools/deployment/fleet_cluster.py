@@ -73,6 +73,7 @@ def fleet_cluster(run: StudyRun) -> Report:
         rows.append(_overhead("Ray, one of two nodes killed half-way", on_ray, used))
         equal = len(on_ray.done) == count and _models(home / "local") == _models(home / "cluster")
     again = sum(each["attempts"] > 1 for each in on_ray.done)
+    note = f"A node was killed after {killed_after} series; {again} were fitted again."
     header = ["engine", "wall, s", "CPU of a fit, s", "other CPU a series, s", "share"]
     return Report(
         "A fleet on a cluster",
@@ -80,13 +81,8 @@ def fleet_cluster(run: StudyRun) -> Report:
             f"{count} series of {ROWS} rows; {'small' if run.quick else 'full-size'} models. "
             f"{machine()}."
         ],
-        [Table("fleet cluster", "Engines", header, rows)],
-        [
-            f"A node was killed after {killed_after} series; {again} were fitted again.",
-            f"{len(on_ray.done)} of {count} models are there, "
-            f"{'byte for byte those' if equal else '**not** those'} of the local engine.",
-        ],
-        against="Against the local engine",
+        [Table("fleet cluster", "Engines", header, rows, [note])],
+        wanted="all models are there, byte for byte those of the local engine",
         passed=equal,
     )
 

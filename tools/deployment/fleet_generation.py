@@ -37,8 +37,6 @@ def fleet_generation(run: StudyRun) -> Report:
         "Generation in a fleet",
         [f"{machine()}, one thread."],
         [shares, costs],
-        ["Batches across series pay only where a counterpart gets clearly cheaper with them."],
-        against="What it is for",
     )
 
 

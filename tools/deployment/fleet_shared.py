@@ -50,11 +50,9 @@ def fleet_shared(run: StudyRun) -> Report:
         "One detector for many series",
         [
             f"Metric {METRIC} of {len(data)} simulated hosts, a budget of {BUDGET}. {machine()}, "
-            "one thread."
+            "one thread. One draw of very similar series, and a prototype."
         ],
         [Table("fleet shared", "Shared and own detectors", header, rows)],
-        ["One draw of very similar series, and a prototype."],
-        against="What it is worth",
     )
 
 

@@ -48,8 +48,6 @@ def serve_pictures(run: StudyRun) -> Report:
         "Pictures of the service",
         [f"Metrics {' and '.join(METRICS)} of the simulated month of `caps demo`."],
         [Table("serve pictures", "Pictures", ["file", "size"], rows)],
-        ["Look at them, then copy them to docs/images."],
-        against="What to do",
     )
 
 

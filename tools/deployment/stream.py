@@ -59,8 +59,7 @@ def stream(run: StudyRun) -> Report:
             "`caps watch`, killed by kill -9 twice; one channel, two networks."
         ],
         tables,
-        [f"The killed watch told {'what' if equal else '**not** what'} the batch finds, once."],
-        against="Against the batch",
+        wanted="the killed watch tells what the batch finds, once",
         passed=equal,
     )
 

@@ -42,8 +42,6 @@ def deep_peers(run: StudyRun) -> Report:
         "Deep peers against TSB-AD",
         ["VUS-PR of whole series, on those proven identical to TSB-AD's."],
         [Table("peers", "Published and ours", header, rows, [near])],
-        [near],
-        against="Against TSB-AD",
     )
 
 

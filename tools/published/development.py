@@ -32,8 +32,6 @@ def development(run: StudyRun) -> Report:
             "over seeds. Test part unless said otherwise."
         ],
         tables,
-        [f"{len(count)} methods on up to {count.max()} series."],
-        against="What was run",
     )
 
 

@@ -65,8 +65,6 @@ def light_methods(run: StudyRun) -> Report:
             "manifest's surest: `yes-exact`, or `yes-facts` where there are none of those."
         ],
         [Table("light methods", "Published and ours", header, rows)],
-        [f"{len(sure)} series, {len(figures)} methods."],
-        against="What was run",
     )
 
 

@@ -39,11 +39,9 @@ def rivals(run: StudyRun) -> Report:
     header = ["series", "method", "VUS-PR, test part", "window"]
     return Report(
         "Rivals",
-        ["Fitted on the training part, graded on the test part."],
+        ["Fitted on the training part, graded on the test part. Pictures, not evidence."],
         [Table("rivals", "Where methods differ", header, rows)],
-        ["One series of a dataset each: pictures, not evidence."],
-        figures,
-        against="What it shows",
+        figures=figures,
     )
 
 

@@ -52,7 +52,6 @@ def aggregation(run: StudyRun) -> Report:
         "Aggregation over channels",
         ["VUS-PR of the whole series, window by TSB-AD's rule; published on the same series."],
         tables,
-        ["The paper's configuration, without memory, is the study `multivariate`."],
     )
 
 

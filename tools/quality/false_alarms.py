@@ -42,11 +42,6 @@ def false_alarms(run: StudyRun) -> Report:
         "False alarms",
         ["Normal series only, so that every event is a false one."],
         [table],
-        [
-            f"{budget}: {count} of {len(ratios)} kinds within a factor 3."
-            for budget, count in zip(BUDGETS, within, strict=True)
-        ],
-        against="Against the budget",
     )
 
 

@@ -53,7 +53,6 @@ def objective(run: StudyRun) -> Report:
         "A part of the objective left out",
         ["The schedule of the `cpu` preset, cut to fewer steps."],
         [table],
-        ["The paper's ablation asks the same of detection: see `ablations`."],
     )
 
 

@@ -141,41 +141,40 @@ class Report:
     title: str
     protocol: Sequence[str]
     tables: Sequence[Table]
-    verdict: Sequence[str]  # contradictions named
+    verdict: Sequence[str] = ()  # against the paper, contradictions named
     figures: Mapping[str, "Figure"] = field(default_factory=dict)  # caption -> figure
     facts: Mapping[str, Any] = field(default_factory=dict)
-    against: str = "Against the paper"  # what the verdict compares with
-    passed: bool = True  # False where a figure misses what is wanted of it
+    wanted: str = ""  # what the figures should reach, where they should
+    passed: bool = True  # whether they do
 
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """A study as a catalogue names it."""
+    """A study `some-name` is the function `some_name` of a module, imported when it is run."""
 
+    name: str
     question: str
-    needs: str  # beside the weights
-    home: str  # `module:function`, imported when it is run
+    module: str
 
     def __call__(self, run: StudyRun) -> Report:
         """Measure."""
-        module, _, name = self.home.partition(":")
-        report: Report = getattr(import_module(module), name)(run)
+        report: Report = getattr(import_module(self.module), self.name.replace("-", "_"))(run)
         return report
 
 
-def write_report(name: str, question: str, report: Report, run: StudyRun) -> Path:
+def write_report(study: Study, report: Report, run: StudyRun) -> Path:
     """Write `results/NAME.md`, `.json` and the figures below `run.out`; returns the page."""
     folder = run.out / "results"
     pictures = {}
     for number, (caption, figure) in enumerate(report.figures.items()):
-        path = folder / (f"{name}.png" if number == 0 else f"{name}-{number + 1}.png")
+        path = folder / (f"{study.name}.png" if number == 0 else f"{study.name}-{number + 1}.png")
         with replacing(path) as temporary:
             figure.savefig(temporary, format="png", dpi=DPI, facecolor="white")
         pictures[caption] = path.name
-    facts = _facts(name, report, run)
-    write_text(folder / f"{name}.json", json.dumps(facts, indent=1, allow_nan=False) + "\n")
-    page = folder / f"{name}.md"
-    write_text(page, _page(question, report, run, pictures))
+    facts = _facts(study.name, report, run)
+    write_text(folder / f"{study.name}.json", json.dumps(facts, indent=1, allow_nan=False) + "\n")
+    page = folder / f"{study.name}.md"
+    write_text(page, _page(study.question, report, run, pictures))
     return page
 
 
@@ -217,9 +216,12 @@ def _page(question: str, report: Report, run: StudyRun, pictures: Mapping[str, s
         *report.protocol,
         tables.rstrip(),
         *(f"![{caption}]({file})\n\n{caption}" for caption, file in pictures.items()),
-        f"## {report.against}",
-        "\n".join(f"- {line}" for line in report.verdict),
     ]
+    if report.verdict:
+        lines += ["## Against the paper", "\n".join(f"- {line}" for line in report.verdict)]
+    if report.wanted:
+        reached = "Reached" if report.passed else "**Missed**"
+        lines += ["## Wanted", f"{reached}: {report.wanted}."]
     return "\n\n".join(lines) + "\n"
 
 

@@ -45,8 +45,7 @@ def fuzz_watch(run: StudyRun) -> Report:
         "Mutated inputs",
         [f"{inputs:,} CSV and NDJSON inputs, mutated by seed {run.seeds[0]}; an untrained model."],
         [Table("fuzz watch", "What became of inputs and lines", ["what", "count"], shown)],
-        [f"{failures} inputs with a traceback or a line unaccounted for."],
-        against="Against what is wanted: none",
+        wanted=f"no input with a traceback or a line unaccounted for; {failures} have one",
         passed=failures == 0,
     )
 
