@@ -41,15 +41,15 @@ check: $(READY) ## format, lint, types and the fast tests
 
 parity: $(READY) $(PARITY_READY) ## compare the metrics with TSB-AD 1.5, refresh the golden numbers, run CAPS inside TSB-AD
 	PYTHONPATH=tests $(PARITY_VENV)/bin/python tools/parity/reference.py $(GOLDEN)
-	PYTHONPATH=tests $(BIN)/python tools/parity/compare.py $(GOLDEN)
-	OMP_NUM_THREADS=1 $(BIN)/python tools/parity/adapter.py $(PARITY_VENV)/lib/python3*/site-packages
+	$(BIN)/python -m tools parity-metrics
+	OMP_NUM_THREADS=1 $(BIN)/python -m tools parity-adapter
 
 peers: $(PEERS_READY) ## create .venv-peers, in which TSB-AD's deep methods run for caps bench
 
-perf: $(READY) $(PARITY_READY) ## time the metrics against TSB-AD 1.5, generation and detection, write docs/performance.md (SERIES=files)
-	PYTHONPATH=tools OMP_NUM_THREADS=1 $(BIN)/python tools/perf/metrics.py $(PARITY_VENV)/bin/python docs/performance.md
-	PYTHONPATH=tools $(BIN)/python tools/perf/generation.py docs/performance.md
-	PYTHONPATH=tools $(BIN)/python tools/perf/detect.py docs/performance.md $(SERIES)
+perf: $(READY) $(PARITY_READY) ## time the metrics against TSB-AD 1.5, generation and detection, write docs/performance.md (DATA=series in TSB-AD's layout)
+	OMP_NUM_THREADS=1 $(BIN)/python -m tools speed-metrics --page docs/performance.md
+	$(BIN)/python -m tools speed-generation --page docs/performance.md
+	$(BIN)/python -m tools speed-detect --page docs/performance.md $(if $(DATA),--data $(DATA))
 
 # TSB-AD needs numpy<2, hence an environment of its own; its metrics need none of its models' packages.
 $(PARITY_READY): constraints.txt

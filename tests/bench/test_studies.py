@@ -18,7 +18,7 @@ from caps.bench.studies.comparison import Comparison, Row, paper_figures
 from caps.bench.studies.contamination import _donate, natural_contamination
 from caps.bench.studies.context_gap import decompose
 from caps.bench.studies.parts import series_mark
-from caps.bench.studies.study import Report, StudyRun, write_report
+from caps.bench.studies.study import Report, Study, StudyRun, write_report, write_sections
 from caps.bench.summary import cell_frame
 from caps.cli.main import main
 from caps.errors import InputError
@@ -166,7 +166,7 @@ def test_a_study_of_detection_writes_a_page_and_computes_nothing_twice(
         detector=FAST,
         command="caps bench study coverage --quick",
     )
-    page = run_study("coverage", run)
+    page, _ = run_study("coverage", run)
     text = page.read_text(encoding="utf-8")
     assert "`caps bench study coverage --quick`" in text
     assert "85.33 / 46.53 / 42.91 / 46.82" in text
@@ -239,13 +239,57 @@ def test_a_study_without_its_data_names_the_remedy(quick: StudyRun) -> None:
 
 def test_a_report_is_written_with_its_numbers_as_json(quick: StudyRun) -> None:
     table = Table("t", "T", ["a", "b"], [["x", "1"]])
-    report = Report("Title", "Why?", ["How."], [table], ["Agrees."])
-    page = write_report("small", report, quick)
+    report = Report("Title", ["How."], [table], ["Agrees."])
+    page = write_report(Study("small", "Why?", "nowhere"), report, quick)
     text = page.read_text(encoding="utf-8")
     assert text.startswith("# Title\n\nWhy?\n\n`caps`")
     assert text.index("How.") < text.index("## T") < text.index("- Agrees.")
     facts = json.loads(page.with_suffix(".json").read_text(encoding="utf-8"))
     assert facts["tables"]["t"]["rows"] == [{"a": "x", "b": "1"}]
+    assert facts["passed"]
+
+
+def test_tables_are_put_between_the_marks_that_bear_their_names(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    marks = [f"<!-- {name}: begin -->\nold\n<!-- {name}: end -->\n" for name in ("t", "other")]
+    page.write_text(f"Before.\n{marks[0]}Between.\n{marks[1]}After.\n", encoding="utf-8")
+    tables = [
+        Table("t", "First", ["a"], [["x"]], ["A note."]),
+        Table("t: more", "Second", ["b"], [["y"]]),
+        Table("nowhere", "Third", ["c"], [["z"]]),
+    ]
+    for _ in range(2):
+        write_sections(page, tables)
+        assert page.read_text(encoding="utf-8") == (
+            "Before.\n<!-- t: begin -->\n\nFirst:\n\n| a |\n|---|\n| x |\n\nA note.\n\n"
+            "Second:\n\n| b |\n|---|\n| y |\n\n<!-- t: end -->\nBetween.\n"
+            f"{marks[1]}After.\n"
+        )
+
+
+def test_a_study_that_misses_what_is_wanted_ends_with_code_1(
+    tmp_path: Path, weights: Path, monkeypatch: pytest.MonkeyPatch, capsys
+) -> None:
+    table = Table("t", "T", ["a"], [["x"]])
+    report = Report("Title", [], [table], wanted="more than that", passed=False)
+    monkeypatch.setattr(Study, "__call__", lambda self, run: report)
+    monkeypatch.setitem(STUDIES, "missing", Study("missing", "Why?", "nowhere"))
+    arguments = ["bench", "study", "missing", "--out", str(tmp_path), "--weights", str(weights)]
+    assert called([*arguments, "--json"]) == 1
+    page = tmp_path / "results" / "missing.md"
+    facts = {"study": "missing", "page": str(page), "verdict": [], "passed": False}
+    assert json.loads(capsys.readouterr().out) == facts
+    assert page.read_text(encoding="utf-8").endswith("## Wanted\n\n**Missed**: more than that.\n")
+    assert called([*arguments, "--page", str(tmp_path / "nowhere.md")]) == 2
+
+
+def test_the_list_names_every_study_with_its_question(capsys) -> None:
+    assert called(["bench", "study", "--list"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == list(STUDIES)
+    assert all("?" in line for line in lines)
+    assert called(["bench", "study", "--json"]) == 0
+    assert set(json.loads(capsys.readouterr().out)) == set(STUDIES)
 
 
 def test_the_command_prints_the_page_and_names_what_it_does_not_know(

@@ -123,11 +123,11 @@ def test_an_event_panel_shows_the_counterpart_and_leads_to_the_overview(
 ) -> None:
     page = opened()
     event = month.events[-1]
-    panel = page.locator(f"#event-{event.id} .chart")
+    panel = page.locator(f"#event-{event.number} .chart")
     panel.scroll_into_view_if_needed()
     panel.locator(".js-line").first.wait_for()
     assert panel.locator(".trace:has(.js-line)").count() == 2 * len(event.panel.channels)
-    page.locator(f"#event-{event.id} [data-event]").click()
+    page.locator(f"#event-{event.number} [data-event]").click()
     until(page, lambda: moments(page)[0] > month.time[2000])
     assert moments(page)[1] >= month.time[event.end - 1]
 

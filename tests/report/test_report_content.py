@@ -76,7 +76,7 @@ def test_the_summary_counts_events_after_training_and_names_the_strongest(month:
     text = said(month)
     strongest = max(month.events, key=lambda each: each.score)
     assert text.startswith(f"{len(month.events)} events in 18 days; the strongest")
-    assert f"number {strongest.id}" in text
+    assert f"number {strongest.number}" in text
     assert str(month.time[strongest.start].astype("datetime64[m]")).replace("T", " ") in text
 
 

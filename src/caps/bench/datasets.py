@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from io import BytesIO
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -87,6 +88,17 @@ def find_series(sources: Iterable[Path]) -> list[SeriesFile]:
         for file in files:
             found.setdefault(file.name, file)
     return sorted(found.values(), key=lambda file: file.name)
+
+
+def labelled_spans(labels: NDArray[Any], first: int = 0) -> list[tuple[int, int]]:
+    """The runs [start, end) of rows that are not 0, from row `first` on.
+
+    >>> labelled_spans(np.array([1, 0, 1, 1]), first=1)
+    [(2, 4)]
+    """
+    marked = np.asarray(labels[first:], dtype=np.bool_).astype(np.int8)
+    edges = first + np.flatnonzero(np.diff(np.pad(marked, 1)))
+    return [(int(start), int(end)) for start, end in edges.reshape(-1, 2)]
 
 
 def load_series(file: SeriesFile) -> LabelledSeries:

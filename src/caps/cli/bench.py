@@ -22,7 +22,7 @@ bench = App(
 bench.command(
     "caps.cli.bench_study:study",
     name="study",
-    help="Rerun one of the paper's studies.\n\n"
+    help="Run one of the paper's studies; --list names them with their questions.\n\n"
     "Example: caps bench study ablations --quick --data TSB-AD-U.zip --out studies/",
 )
 
@@ -101,7 +101,7 @@ def run(
             chosen,
             wanted,
             out,
-            seeds=numbers_in(seeds),
+            seeds=seed_numbers(seeds),
             jobs=jobs,
             minutes=minutes,
             save_scores=save_scores,
@@ -223,7 +223,7 @@ def _words(text: str, option: str) -> list[str]:
     return words
 
 
-def numbers_in(text: str) -> list[int]:
+def seed_numbers(text: str) -> list[int]:
     """The seeds in a comma-separated option."""
     try:
         return [int(word) for word in _words(text, "--seeds")]

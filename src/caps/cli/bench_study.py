@@ -1,4 +1,4 @@
-"""`caps bench study`: rerun one of the paper's studies."""
+"""`caps bench study`: run one of the studies, and record what came of it."""
 
 import json
 import shlex
@@ -8,17 +8,19 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from caps.cli.bench import numbers_in
+from caps.cli.bench import seed_numbers
 from caps.cli.progress import ProgressLine
 from caps.errors import CapsError, InputError
 from caps.replacing import check_room
 
 
 def study(
-    name: str,
+    name: str | None = None,
     /,
     *,
-    out: Path,
+    list_names: Annotated[bool, Parameter(name="--list", negative="")] = False,
+    out: Path = Path("studies"),
+    page: Path | None = None,
     data: Annotated[list[Path] | None, Parameter(negative="")] = None,
     quick: Annotated[bool, Parameter(negative="")] = False,
     set_name: Annotated[Literal["dev-mini", "dev", "full"] | None, Parameter(name="--set")] = None,
@@ -27,20 +29,24 @@ def study(
     jobs: int = 1,
     weights: Path | None = None,
     preset: str | None = None,
+    published: Path | None = None,
+    manifest: Path | None = None,
     json_output: Annotated[bool, Parameter(name="--json", negative="")] = False,
 ) -> None:
-    """Run one of the paper's studies, or "all"; what was computed before is kept.
+    """Run one of the studies, or "all"; what was computed before is kept.
 
     Example: caps bench study ablations --quick --data TSB-AD-U.zip --out studies/
 
     Parameters
     ----------
     name
-        ablations, supervised, contamination, natural-contamination, latent, recombination,
-        coverage, modes, diagnosis, realization, diagnostics, architecture, prior, amount, cost,
-        multivariate, context-gap, or all.
+        Name of a study, or "all".
+    list_names
+        Print the names of all studies with their questions.
     out
         Folder of all studies; pages go to its subfolder "results".
+    page
+        Page to put the tables into as well, between the marks that bear their names.
     data
         Zip, folder or CSV file in the layout of TSB-AD; can be repeated.
     quick
@@ -57,18 +63,28 @@ def study(
         Folder of the pretraining to study; the shipped one if left out.
     preset
         Preset of the pretrainings that a study makes itself.
+    published
+        CSV file of TSB-AD's VUS-PR per series, to compare with.
+    manifest
+        CSV file that says which series are proven to be those of TSB-AD.
     json_output
         Print the paths of the pages and their verdicts as JSON.
     """
+    # Studies need torch, which takes seconds to import; the help does not.
     from caps.bench.datasets import find_series
     from caps.bench.selection import select, set_names
     from caps.bench.studies.catalogue import STUDIES, run_study
-    from caps.bench.studies.study import StudyRun
+    from caps.bench.studies.study import StudyRun, write_sections
     from caps.realize import preset_named
 
+    if list_names or name is None:
+        _show_names({each: STUDIES[each].question for each in STUDIES}, json_output)
+        return
     wanted = list(STUDIES) if name == "all" else [name]
     if not set(wanted) <= set(STUDIES):
         raise InputError(f"there is no study {name!r}", f"choose from {', '.join(STUDIES)}, all")
+    if page is not None and not page.is_file():
+        raise InputError(f"{page} does not exist", "name a page with marks for the tables")
     check_room(out)
     names = set_names(set_name) if set_name else None
     files = select(find_series(data), names=names, limit=limit) if data else []
@@ -78,41 +94,51 @@ def study(
             out=out,
             files=files,
             quick=quick,
-            seeds=numbers_in(seeds),
+            seeds=seed_numbers(seeds),
             jobs=jobs,
             weights=weights,
             preset=None if preset is None else preset_named(preset),
+            published=published,
+            manifest=manifest,
             command=_command(each),
             say=line.say,
             progress=line.cell,
         )
         try:
-            page = run_study(each, run)
+            written, report = run_study(each, run)
         except CapsError as error:
             if name != "all":
                 raise
             line.say(f"left out {each}: {error.problem}; {error.remedy}")
             failed = True
             continue
-        _show(page, json_output)
+        if page is not None:
+            write_sections(page, report.tables)
+        failed |= not report.passed
+        if json_output:
+            facts = {"study": each, "page": str(written), "verdict": list(report.verdict)}
+            print(json.dumps({**facts, "passed": report.passed}))
+        else:
+            print(written.read_text(encoding="utf-8"))
+            print(f"written {written}", file=sys.stderr)
     if failed:
         sys.exit(1)
 
 
-def _show(page: Path, json_output: bool) -> None:
-    if not json_output:
-        print(page.read_text(encoding="utf-8"))
-        print(f"written {page}", file=sys.stderr)
+def _show_names(questions: dict[str, str], json_output: bool) -> None:
+    if json_output:
+        print(json.dumps(questions))
         return
-    facts = json.loads(page.with_suffix(".json").read_text(encoding="utf-8"))
-    print(json.dumps({"study": facts["study"], "page": str(page), "verdict": facts["verdict"]}))
+    width = max(map(len, questions))
+    for name, question in questions.items():
+        print(f"{name:{width}}  {question}")
 
 
 def _command(name: str) -> str:
     """The command as typed, for one study, and without folders that are nobody's business."""
-    words = sys.argv[1:]
-    if "study" not in words:
+    words = [name if word == "all" else word for word in sys.argv[1:]]
+    if name not in words:
         return ""
-    words = [name if word == "all" else word for word in words]
     shown = [Path(word).name if word.startswith(("/", "../", "~")) else word for word in words]
-    return shlex.join(["caps", *shown])
+    start = ["python", "-m", "tools"] if Path(sys.argv[0]).name == "__main__.py" else ["caps"]
+    return shlex.join([*start, *shown])

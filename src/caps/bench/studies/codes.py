@@ -26,11 +26,11 @@ def latent(run: StudyRun) -> Report:
         seen = view(run.pretrained, simulate_pairs(count, seed=seed))
         clouds, shares = code_clouds(seen, seed=seed)
         probes = representation_checks(run.pretrained.representation, seen.pairs)
-        told = {**shares, **{k: v for k, v in probes.items() if k.startswith("probe")}}
-        facts[str(seed)] = told
+        shown = {**shares, **{k: v for k, v in probes.items() if k.startswith("probe")}}
+        facts[str(seed)] = shown
         caption = f"t-SNE of the codes of {count} unseen pairs, seed {seed}."
         figures[caption] = draw_clouds(clouds)
-        for name, value in told.items():
+        for name, value in shown.items():
             rows.append([name, str(seed), figure(100 * value), figure(100 * _chance(name))])
     table = Table(
         "latent",
@@ -44,8 +44,6 @@ def latent(run: StudyRun) -> Report:
     )
     return Report(
         "Latent spaces",
-        "Does z_s hide whether a window is anomalous, and is z_a organised by family? "
-        "(figure 2a, appendix D.2)",
         [
             f"{count} unseen simulated pairs for each of two seeds, projected by t-SNE (the paper "
             "uses UMAP). The neighbours are counted in the full spaces."
@@ -94,8 +92,6 @@ def recombination(run: StudyRun) -> Report:
     )
     return Report(
         "Cross-context recombination",
-        "Does the same semantic code give another effect on another reference? (figure 2b, "
-        "appendix D.2)",
         [f"{count} unseen simulated pairs, seed {seed}. The pairs drawn are the first clear ones."],
         [table],
         _recombination_verdict(modes),
@@ -118,7 +114,7 @@ def _chance(name: str) -> float:
 
 def _latent_verdict(facts: Mapping[str, Mapping[str, float]]) -> list[str]:
     status, family = (
-        [told[name] for told in facts.values()]
+        [shown[name] for shown in facts.values()]
         for name in ("same status among neighbours in z_s", "same family among neighbours in z_a")
     )
     lines = []

@@ -16,11 +16,11 @@ from caps.bench.runner import run as run_cells
 from caps.bench.studies.drawing import draw_differences
 from caps.bench.studies.study import StudyRun
 from caps.bench.summary import METRICS, cell_frame, overall, summarize
+from caps.bench.tables import ORACLE
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-ORACLE = ("affiliation_f", "f1_t", "standard_f1")
 CLEAR = 2.0  # standard errors beyond which a difference is taken as real
 PROTOCOL = (
     "Scored: the test part of each series; in percent, mean over series, then over datasets. "

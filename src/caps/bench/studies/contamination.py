@@ -1,18 +1,19 @@
 """Anomalies among the references: added on purpose, and those that were there all along."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from caps.artifacts import replacing
-from caps.bench.datasets import SeriesFile, load_series
+from caps.bench.datasets import SeriesFile, labelled_spans, load_series
 from caps.bench.rendering import Entry, Table, figure
 from caps.bench.studies.comparison import PROTOCOL, Row, compare
 from caps.bench.studies.drawing import draw_curves, draw_stacks
 from caps.bench.studies.parts import DONORS, FEW_REFERENCES, REFERENCES, series_mark
-from caps.bench.studies.study import MULTIVARIATE, Report, StudyRun
+from caps.bench.studies.study import Report, StudyRun
 from caps.bench.studies.variants import PREFIX
 from caps.bench.summary import METRICS
 from caps.errors import InputError
@@ -21,6 +22,7 @@ from caps.series import Scaler
 
 LEVELS = (0, 1, 2, 5, 10, 20, 30)
 QUICK_LEVELS = (0, 10, 30)
+VUS_PR = list(METRICS).index("vus_pr")
 KPI = ("KPI", "IOPS")
 QUICK_KPI = (
     "KPI_301c70d8-1630-35ac-8f96-bc1b6f4359ea_test_tr_1483_1st_1583.csv",
@@ -55,20 +57,17 @@ def contamination(run: StudyRun) -> Report:
             for level in levels
         ]
     compared = compare("contamination", run, rows, series)
-    place = list(METRICS).index("vus_pr")
     curves: dict[str, list[float]] = {}
     for name, start in (("as they are", 0), ("trimmed", len(levels))):
         chosen = rows[start : start + len(levels)]
         curves[name] = [float(compared.per_series(row.method, "vus_pr").mean()) for row in chosen]
     theirs = [compared.paper(row) for row in rows[: len(levels)]]
-    curves["paper, as they are"] = [float(each[place]) for each in theirs if each is not None]
+    curves["paper, as they are"] = [float(each[VUS_PR]) for each in theirs if each is not None]
     picture = draw_curves(
         levels, curves, across="contaminated references, percent", up="VUS-PR, percent"
     )
     return Report(
         "Robustness to reference contamination",
-        "What do anomalies among the references cost, and what does trimming give back? "
-        "(appendix D.1)",
         [
             *PROTOCOL,
             f"{FEW_REFERENCES} references of each KPI series; a share of them is replaced by "
@@ -86,7 +85,9 @@ def contamination(run: StudyRun) -> Report:
 def natural_contamination(run: StudyRun) -> Report:
     """How many references of each dataset hold anomalies, and how many of those are trimmed."""
     found: dict[str, list[dict[str, Any]]] = {}
-    series = run.needed() if not run.quick else _some_of_each(run.files, 4)
+    series = replace(run, quick=False).needed()
+    if run.quick:
+        series = _some_of_each(series, 4)
     for file in series:
         run.say(f"references of {file.name}")
         key = {"series": file.name, "train": file.train, "limit": REFERENCES, "seeds": [0]}
@@ -120,8 +121,6 @@ def natural_contamination(run: StudyRun) -> Report:
     )
     return Report(
         "Contamination of references",
-        "How clean are the training parts of the benchmark, and does trimming find what is not? "
-        "(appendix D.1; one of the two quantities of the theory that can be measured)",
         ["No detector is trained. Labels of the training part are used to count, nothing else."],
         [table],
         _natural_verdict(found),
@@ -194,14 +193,10 @@ def _donate(run: StudyRun, series: Sequence[SeriesFile]) -> None:
         loaded = load_series(file)
         train = loaded.values[: loaded.train]
         scaled = Scaler.fit(train).transform(loaded.values)[:, 0]
-        edges = np.flatnonzero(np.diff(np.pad(loaded.labels[loaded.train :], 1)))
-        stretches = [
-            (loaded.train + int(start), loaded.train + int(end))
-            for start, end in edges.reshape(-1, 2)
-        ]
-        if not stretches:
+        anomalies = labelled_spans(loaded.labels, loaded.train)
+        if not anomalies:
             continue
-        found = known_windows(scaled, None, stretches)[0]
+        found = known_windows(scaled, None, anomalies)[0]
         if len(found) > MOST_DONATED:
             rng = np.random.default_rng(0)
             found = found[np.sort(rng.choice(len(found), MOST_DONATED, replace=False))]
@@ -215,10 +210,7 @@ def _donate(run: StudyRun, series: Sequence[SeriesFile]) -> None:
 def _some_of_each(files: Sequence[SeriesFile], most: int) -> list[SeriesFile]:
     taken: dict[str, list[SeriesFile]] = {}
     for file in files:
-        if file.dataset not in MULTIVARIATE:
-            taken.setdefault(file.dataset, []).append(file)
-    if not taken:
-        raise InputError("this study needs series", "give TSB-AD zips or folders by --data")
+        taken.setdefault(file.dataset, []).append(file)
     return [
         file for group in taken.values() for file in group[:: max(1, len(group) // most)][:most]
     ]

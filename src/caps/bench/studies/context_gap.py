@@ -79,10 +79,11 @@ def context_gap(run: StudyRun) -> Report:
         ],
         rows,
         [
-            "Sums over 256 steps of series with unit spread. exact: operation, support and every "
-            "random number of the operation are repeated, so the context decides the rest and "
-            "E tr Cov(R given C, Z) is 0 by construction. free: only operation and support are "
-            "repeated. generated: code and support are repeated, the experts draw new noise."
+            "Sums over 256 steps of series with unit standard deviation. exact: operation, support "
+            "and every random number of the operation are repeated, so the context decides the "
+            "rest and E tr Cov(R given C, Z) is 0 by construction. free: only operation and "
+            "support are repeated. generated: code and support are repeated, the experts draw new "
+            "noise."
         ],
     )
     picture = draw_stacks(
@@ -95,8 +96,6 @@ def context_gap(run: StudyRun) -> Report:
     )
     return Report(
         "Contextual realization gap",
-        "Do the same semantics have another effect under another context, and by how much? "
-        "(appendix A.1)",
         [
             f"{design.supports} supports for each operation that may lie anywhere, "
             f"{design.contexts} contexts for each, {design.draws} draws in each context; seed "
@@ -173,18 +172,18 @@ def _repeated(
     same = int(rng.integers(2**31))
     exact = np.zeros((design.contexts, 1, WINDOW))
     free = np.zeros((design.contexts, design.draws, WINDOW))
-    for place in range(design.contexts):
-        start = np.array([origin[place] + relative])
-        events = in_context(bases, row[place : place + 1], start, np.array([length]))
+    for index in range(design.contexts):
+        start = np.array([origin[index] + relative])
+        events = in_context(bases, row[index : index + 1], start, np.array([length]))
         inside = slice(relative, relative + length)
 
         def effect(generator: np.random.Generator, events: Any = events) -> np.ndarray:
             values, _ = operation.render(events, generator)
             return np.asarray((values - events.values)[0, :length])
 
-        exact[place, 0, inside] = effect(np.random.default_rng(same))
+        exact[index, 0, inside] = effect(np.random.default_rng(same))
         for draw in range(design.draws):
-            free[place, draw, inside] = effect(rng)
+            free[index, draw, inside] = effect(rng)
     return {"exact": exact, "free": free}
 
 

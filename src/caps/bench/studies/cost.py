@@ -72,7 +72,6 @@ def cost(run: StudyRun) -> Report:
     sampler = preset.sampler
     return Report(
         "Computational cost",
-        "What do supervision recovery and scoring cost? (appendix D.5)",
         [
             f"{platform.machine()}, {os.cpu_count()} cores, torch {torch.__version__}, one thread; "
             f"{count} references of a simulated wave with a counterpart for each mode; sampler "

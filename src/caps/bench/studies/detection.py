@@ -48,8 +48,6 @@ def ablations(run: StudyRun) -> Report:
         run,
         "ablations",
         "Ablations and controlled comparisons",
-        "Which parts of supervision recovery does detection owe its quality to? (section 5, "
-        "appendices D.1 and D.2)",
         rows,
         protocol=[budget(run)],
     )
@@ -68,8 +66,6 @@ def supervised(run: StudyRun) -> Report:
         run,
         "supervised",
         "Recovered against label-supervised training",
-        "Does a detector of the same kind learn more from the labels of the training part, also "
-        "when their rarity is treated? (appendix D.1)",
         rows,
         series=run.needed(datasets=("YAHOO", "NEK", "TODS"), quick=QUICK_LABELLED),
         by_dataset=True,
@@ -87,8 +83,6 @@ def coverage(run: StudyRun) -> Report:
         run,
         "coverage",
         "Coverage stress test",
-        "What is lost when the mode that the router associates most with the target's anomalies "
-        "makes no counterparts? (appendix D.3)",
         rows,
         protocol=[
             "The mode is chosen for each series by a tenth of its anomalous test windows, on which "
@@ -107,7 +101,6 @@ def modes(run: StudyRun) -> Report:
         run,
         "modes",
         "Mode construction and granularity",
-        "Must the modes be the simulator's families, and how many should there be? (appendix D.3)",
         rows,
         protocol=[budget(run), "K also changes the number of counterparts for each reference."],
     )
@@ -120,7 +113,6 @@ def diagnosis(run: StudyRun) -> Report:
         run,
         "diagnosis",
         "Diagnosis and targeted mode selection",
-        "Does it help to choose the modes by a few known anomalies? (appendix D.3)",
         rows,
         protocol=[
             "Diagnosis is told a tenth of the anomalous test windows (at least one) and is scored "
@@ -155,7 +147,6 @@ def realization(run: StudyRun) -> Report:
         run,
         "realization",
         "Alternative realization mechanisms",
-        "Is diffusion needed to realise effects? (appendix D.4)",
         rows,
         protocol=[budget(run), "Direct injection needs no weights; its modes are the families."],
     )
@@ -171,7 +162,6 @@ def architecture(run: StudyRun) -> Report:
         run,
         "architecture",
         "Detector architecture",
-        "Do the same pairs train a Transformer as well? (appendix D.5)",
         rows,
         protocol=["Same pairs, same number of training steps."],
     )
@@ -194,7 +184,6 @@ def prior(run: StudyRun) -> Report:
         run,
         "prior",
         "Prior sensitivity",
-        "How much depends on the form of the semantic prior of a mode? (appendix D.5)",
         rows,
         protocol=[
             "All four priors are fitted to the codes of the same simulated pairs; the experts stay "
@@ -216,7 +205,6 @@ def amount(run: StudyRun) -> Report:
         run,
         "amount",
         "Amount of simulated data",
-        "How many simulated pairs are enough? (appendix D.5)",
         rows,
         protocol=[budget(run), note],
         draw=_amount_curves,
@@ -249,12 +237,10 @@ def multivariate(run: StudyRun) -> Report:
         run,
         "multivariate",
         "Multivariate extension",
-        "One detector a channel: is the largest or the mean of the five largest scores better? "
-        "(appendix E)",
         rows,
         series=run.needed(datasets=MULTIVARIATE, quick=QUICK_MULTIVARIATE, most=1),
         by_dataset=True,
-        protocol=["Channels are put together by their evidence, -log p of the detector's scores."],
+        protocol=["Channels are combined by their evidence, -log p of the detector's scores."],
     )
 
 
@@ -270,7 +256,6 @@ def _report(
     run: StudyRun,
     name: str,
     title: str,
-    question: str,
     rows: Sequence[Row],
     *,
     series: Sequence[SeriesFile] | None = None,
@@ -295,7 +280,6 @@ def _report(
     names = [file.name for file in chosen]
     return Report(
         title,
-        question,
         [*PROTOCOL, *protocol],
         tables,
         verdict,
@@ -307,13 +291,13 @@ def _report(
 def _amount_curves(compared: Comparison) -> "Figure":
     by_label = {row.label: row for row in compared.rows}
     ordered = [by_label[f"{count:,} pairs"] for count in AMOUNTS]
-    place = list(METRICS).index("vus_pr")
+    vus_pr = list(METRICS).index("vus_pr")
     theirs = [compared.paper(row) for row in ordered]
     return draw_curves(
         AMOUNTS,
         {
             "ours": [float(compared.per_series(row.method, "vus_pr").mean()) for row in ordered],
-            "paper": [float(values[place]) for values in theirs if values is not None],
+            "paper": [float(values[vus_pr]) for values in theirs if values is not None],
         },
         across="simulated pairs (the paper's amounts)",
         up="VUS-PR, percent, mean over series",

@@ -5,16 +5,18 @@ from typing import Any
 
 import numpy as np
 import torch
+from scipy.stats import wasserstein_distance
+from sklearn.neighbors import NearestNeighbors
 from torch import Tensor
 
-from caps.bench.datasets import LabelledSeries, SeriesFile, load_series
+from caps.bench.datasets import LabelledSeries, SeriesFile, labelled_spans, load_series
 from caps.bench.rendering import Entry, Table, figure
 from caps.bench.studies.drawing import draw_stacks
 from caps.bench.studies.study import Report, StudyRun
 from caps.network import Detector, DetectorConfig, held_out_blocks, train_detector
 from caps.realize import Pretrained
 from caps.realize.direct import draw_source_residuals
-from caps.recover import RULES, known_windows, recover_pairs, reference_windows
+from caps.recover import RULES, References, known_windows, recover_pairs, reference_windows
 from caps.recover.injection import Site
 from caps.series import Scaler
 
@@ -71,7 +73,6 @@ def diagnostics(run: StudyRun) -> Report:
     )
     return Report(
         "Counterparts against real anomalies",
-        "Are CAPS's counterparts nearer to real anomalies than injected ones? (appendix D.4)",
         [
             f"The detector is trained on CAPS pairs of three quarters of the training part; {held} "
             "held-out references for each family get counterparts of all three kinds on the same "
@@ -110,9 +111,9 @@ def _measured(run: StudyRun, file: SeriesFile, seed: int, held: int) -> dict[str
     learned = _windows(scaled, kept, TRAINING, rng)
     unseen = _windows(scaled, spare, held, rng)
     detector = _trained(run, learned, seed)
-    truth = _look(detector, *real)
+    truth = _seen_by(detector, *real)
     return {
-        source: _distances(_look(detector, *made), truth)
+        source: _distances(_seen_by(detector, *made), truth)
         for source, made in _counterparts(run.pretrained, unseen, rng).items()
     }
 
@@ -137,17 +138,14 @@ def _windows(
 def _real_anomalies(
     series: LabelledSeries, scaled: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    edges = np.flatnonzero(np.diff(np.pad(series.labels[series.train :], 1))) + series.train
-    stretches = [(int(start), int(end)) for start, end in edges.reshape(-1, 2)]
-    if not stretches:
+    anomalies = labelled_spans(series.labels, series.train)
+    if not anomalies:
         return None
-    windows, support = known_windows(scaled, None, stretches)
+    windows, support = known_windows(scaled, None, anomalies)
     return windows[:MOST_REAL], support[:MOST_REAL]
 
 
 def _trained(run: StudyRun, windows: np.ndarray, seed: int) -> Detector:
-    from caps.recover import References
-
     references = References(
         windows, np.arange(len(windows)), np.ones(windows.shape, dtype=np.bool_)
     )
@@ -182,18 +180,17 @@ def _counterparts(
 
 
 def _by_rules(references: np.ndarray, support: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """One rule for each reference, applied to every stretch of its support."""
+    """One rule for each reference, applied to every run of its support."""
     counterpart = references.copy()
     for window, mask in zip(counterpart, support, strict=True):
         rule = RULES[rng.integers(len(RULES))]
-        edges = np.flatnonzero(np.diff(np.pad(mask.astype(np.int8), 1)))
-        for start, stop in edges.reshape(-1, 2).tolist():
+        for start, stop in labelled_spans(mask):
             window[start:stop] = rule(Site(window.copy(), start, stop, references), rng)
     return counterpart
 
 
 @torch.no_grad()
-def _look(
+def _seen_by(
     detector: Detector, windows: np.ndarray, support: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Mean score on each support, and the features of the last hidden layer there."""
@@ -212,9 +209,9 @@ def _look(
     count = mask.sum(1).clamp(min=1)
     score = (logits.sigmoid() * mask).sum(1) / count
     features = []
-    for hidden in seen:  # (batch, width, place)
-        places = mask.reshape(len(mask), hidden.shape[-1], -1).amax(-1)
-        pooled = (hidden * places.unsqueeze(1)).sum(-1) / places.sum(1, keepdim=True).clamp(min=1)
+    for hidden in seen:  # (batch, width, time)
+        inside = mask.reshape(len(mask), hidden.shape[-1], -1).amax(-1)
+        pooled = (hidden * inside.unsqueeze(1)).sum(-1) / inside.sum(1, keepdim=True).clamp(min=1)
         features.append(torch.nn.functional.normalize(pooled, dim=1))
     together = torch.nn.functional.normalize(torch.cat(features, dim=1), dim=1)
     return score.numpy(), together.numpy()
@@ -223,9 +220,6 @@ def _look(
 def _distances(
     made: tuple[np.ndarray, np.ndarray], real: tuple[np.ndarray, np.ndarray]
 ) -> dict[str, float]:
-    from scipy.stats import wasserstein_distance
-    from sklearn.neighbors import NearestNeighbors
-
     count = min(NEIGHBOURS, len(real[1]))
     near, _ = NearestNeighbors(n_neighbors=count).fit(real[1]).kneighbors(made[1])
     return {
@@ -248,13 +242,13 @@ def _verdict(means: dict[str, tuple[float, float]]) -> list[str]:
     for source in SOURCES[:2]:
         if not np.isfinite(own[0]):
             return ["Nothing could be measured."]
-        for place, kind in enumerate(("score", "feature")):
-            near = own[place] < means[source][place]
+        for index, kind in enumerate(("score", "feature")):
+            near = own[index] < means[source][index]
             says = "nearer" if near else "**farther, against the paper**"
             lines.append(
                 f"By {kind}, counterparts of CAPS are {says} "
-                f"than {source.lower()}: {own[place]:.3f} to {means[source][place]:.3f} (paper "
-                f"{PAPER[SOURCES[2]][place]:.3f} to {PAPER[source][place]:.3f})."
+                f"than {source.lower()}: {own[index]:.3f} to {means[source][index]:.3f} (paper "
+                f"{PAPER[SOURCES[2]][index]:.3f} to {PAPER[source][index]:.3f})."
             )
     lines.append("The paper does not say how features are scaled: compare the order, not the size.")
     return lines

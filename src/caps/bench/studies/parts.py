@@ -1,7 +1,7 @@
 """The small detector from its parts, for studies that change what the estimator keeps fixed."""
 
 import hashlib
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from caps.bench.caps_methods import Span
 from caps.bench.settings import weights_hash
-from caps.bench.studies.variants import Setting
 from caps.errors import InputError
 from caps.network import Detector, DetectorConfig, score_logits, train_detector
 from caps.realize import Pretrained
@@ -31,6 +30,19 @@ FEW_REFERENCES = 100  # of a file in the study of contamination (appendix D.1)
 DONORS = "contamination-donors.npz"
 
 
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What the variants of a run share; travels to child processes."""
+
+    weights: str | None  # folder of the pretraining under study; None = the shipped one
+    trained: str  # folder of the pretrainings that studies made
+    detector: DetectorConfig | None = None
+
+    def pretrained(self) -> Pretrained:
+        """The weights under study."""
+        return Pretrained.load(None if self.weights is None else Path(self.weights))
+
+
 class FromParts:
     """References of one channel, a counterpart for each mode, one detector; scores are logits."""
 
@@ -45,11 +57,9 @@ class FromParts:
         if train.ndim != 2 or train.shape[1] != 1:
             raise InputError(f"values of shape {train.shape}", "study series of one channel")
         self._scaler = Scaler.fit(train)
-        self._weights = Pretrained.load(
-            None if self.setting.weights is None else Path(self.setting.weights)
-        )
         references = self.references(train)
-        pairs = recover_pairs(self._weights, references, excluded=self.excluded, seed=self.seed)
+        weights = self.setting.pretrained()
+        pairs = recover_pairs(weights, references, excluded=self.excluded, seed=self.seed)
         self._detector = train_detector(pairs, self.detector_config, self.seed)
         return self
 
@@ -79,17 +89,14 @@ class Covering(FromParts):
         self.excluding = excluding
 
     def fit_known(self, series: FloatArray, train: int, known: list[Span]) -> Self:
-        """Known stretches of the test part name the mode to exclude; none is trained on."""
+        """Known subsequences of the test part name the mode to exclude; none is trained on."""
         if self.excluding:
-            weights = Pretrained.load(
-                None if self.setting.weights is None else Path(self.setting.weights)
-            )
             scaled = Scaler.fit(series[:train]).transform(series)[:, 0]
             windows, support = known_windows(scaled, None, known)
-            told = weights.associate(
+            associations = self.setting.pretrained().associate(
                 torch.from_numpy(windows), torch.from_numpy(support.astype(np.float32))
             )
-            self.excluded = int(told.mean(axis=0).argmax())
+            self.excluded = int(associations.mean(axis=0).argmax())
         return self.fit(series[:train])
 
     def settings(self) -> dict[str, Any]:
@@ -133,14 +140,14 @@ class Contaminated(FromParts):
             foreign = stored["windows"][stored["origin"] != mark]
         if len(foreign) == 0:
             raise InputError("no other series has anomalies", "give more than one KPI series")
-        places = rng.choice(len(clean), count, replace=False)
+        indices = rng.choice(len(clean), count, replace=False)
         drawn = rng.choice(len(foreign), count, replace=count > len(foreign))
         windows, starts, trusted = clean.windows.copy(), clean.starts.copy(), clean.trusted.copy()
-        windows[places] = foreign[drawn]
-        trusted[places] = True
+        windows[indices] = foreign[drawn]
+        trusted[indices] = True
         # Far from all rows and from each other: no two of them overlap in time.
         size = windows.shape[1]
-        starts[places] = clean.starts.max() + 2 * size * (1 + np.arange(count))
+        starts[indices] = clean.starts.max() + 2 * size * (1 + np.arange(count))
         return replace(clean, windows=windows, starts=starts, trusted=trusted)
 
 

@@ -3,9 +3,11 @@
 import hashlib
 import json
 import platform
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +18,8 @@ from caps.bench.rendering import Table, as_json, markdown
 from caps.bench.runner import RunProgress
 from caps.bench.scoring_constants import constants_behind
 from caps.bench.settings import weights_hash
-from caps.bench.studies.variants import Setting, make_variant
+from caps.bench.studies.parts import Setting
+from caps.bench.studies.variants import make_variant
 from caps.errors import InputError
 from caps.json_text import parse_json
 from caps.network import DetectorConfig
@@ -54,6 +57,8 @@ class StudyRun:
     weights: Path | None = None  # the pretraining under study; None = the shipped one
     preset: Preset | None = None  # of the pretrainings that a study makes itself
     detector: DetectorConfig | None = None
+    published: Path | None = None  # TSB-AD's CSV of VUS-PR per series
+    manifest: Path | None = None  # which series are proven to be those of TSB-AD
     command: str = ""
     say: Callable[[str], None] = lambda _: None
     progress: RunProgress | None = None
@@ -109,8 +114,7 @@ class StudyRun:
         """
         module = (make.func if isinstance(make, partial) else make).__module__
         facts = {**key, "version": caps.__version__, "constants": constants_behind(module)}
-        told = json.dumps(facts, sort_keys=True)
-        digest = hashlib.sha256(told.encode()).hexdigest()[:12]
+        digest = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:12]
         path = self.out / "kept" / f"{name}.{digest}.json"
         if path.is_file():
             stored: dict[str, Any] = parse_json(path.read_text(encoding="utf-8"))
@@ -135,30 +139,67 @@ class Report:
     """What came of a study."""
 
     title: str
-    question: str
     protocol: Sequence[str]
     tables: Sequence[Table]
-    verdict: Sequence[str]  # against the paper, contradictions named
+    verdict: Sequence[str] = ()  # against the paper, contradictions named
     figures: Mapping[str, "Figure"] = field(default_factory=dict)  # caption -> figure
     facts: Mapping[str, Any] = field(default_factory=dict)
+    wanted: str = ""  # what the figures should reach, where they should
+    passed: bool = True  # whether they do
 
 
-def write_report(name: str, report: Report, run: StudyRun) -> Path:
+@dataclass(frozen=True, slots=True)
+class Study:
+    """A study `some-name` is the function `some_name` of a module, imported when it is run."""
+
+    name: str
+    question: str
+    module: str
+
+    def __call__(self, run: StudyRun) -> Report:
+        """Measure."""
+        report: Report = getattr(import_module(self.module), self.name.replace("-", "_"))(run)
+        return report
+
+
+def write_report(study: Study, report: Report, run: StudyRun) -> Path:
     """Write `results/NAME.md`, `.json` and the figures below `run.out`; returns the page."""
     folder = run.out / "results"
     pictures = {}
     for number, (caption, figure) in enumerate(report.figures.items()):
-        path = folder / (f"{name}.png" if number == 0 else f"{name}-{number + 1}.png")
+        path = folder / (f"{study.name}.png" if number == 0 else f"{study.name}-{number + 1}.png")
         write_png(figure, path)
         pictures[caption] = path.name
-    facts = _facts(name, report, run)
-    write_text(folder / f"{name}.json", json.dumps(facts, indent=1, allow_nan=False) + "\n")
-    page = folder / f"{name}.md"
-    write_text(page, _page(report, run, pictures))
+    facts = _facts(study.name, report, run)
+    write_text(folder / f"{study.name}.json", json.dumps(facts, indent=1, allow_nan=False) + "\n")
+    page = folder / f"{study.name}.md"
+    write_text(page, _page(study.question, report, run, pictures))
     return page
 
 
-def _page(report: Report, run: StudyRun, pictures: Mapping[str, str]) -> str:
+def write_sections(page: Path, tables: Sequence[Table]) -> None:
+    """Put tables between the marks of a page that bear their names.
+
+    A mark `NAME` takes the table `NAME` and those called `NAME: ...` after it.
+    """
+    text = page.read_text(encoding="utf-8")
+    for name in re.findall(r"<!-- (.+): begin -->", text):
+        chosen = [each for each in tables if each.name == name or each.name.startswith(f"{name}: ")]
+        if chosen:
+            begin, end = f"<!-- {name}: begin -->\n", f"<!-- {name}: end -->\n"
+            before, _, rest = text.partition(begin)
+            after = rest.partition(end)[2]
+            body = "\n\n".join(_in_text(each, titled=len(chosen) > 1) for each in chosen)
+            text = f"{before}{begin}\n{body}\n\n{end}{after}"
+    write_text(page, text)
+
+
+def _in_text(table: Table, *, titled: bool) -> str:
+    body = markdown([table], "").partition(f"## {table.title}\n\n")[2].rstrip()
+    return f"{table.title}:\n\n{body}" if titled else body
+
+
+def _page(question: str, report: Report, run: StudyRun, pictures: Mapping[str, str]) -> str:
     title, _, tables = markdown(report.tables, report.title).partition("\n\n")
     weights = run.weights_facts()
     origin = "shipped with CAPS" if weights["shipped"] else "given by --weights"
@@ -167,16 +208,19 @@ def _page(report: Report, run: StudyRun, pictures: Mapping[str, str]) -> str:
     )
     lines = [
         title,
-        report.question,
+        question,
         f"`{run.command}`" if run.command else "Called from Python.",
         f"Size: {size}. Seeds: {', '.join(map(str, run.seeds))}. Weights under study: "
         f"{origin}, preset `{weights['preset']}`, manifest {weights['manifest_sha256']}.",
         *report.protocol,
         tables.rstrip(),
         *(f"![{caption}]({file})\n\n{caption}" for caption, file in pictures.items()),
-        "## Against the paper",
-        "\n".join(f"- {line}" for line in report.verdict),
     ]
+    if report.verdict:
+        lines += ["## Against the paper", "\n".join(f"- {line}" for line in report.verdict)]
+    if report.wanted:
+        reached = "Reached" if report.passed else "**Missed**"
+        lines += ["## Wanted", f"{reached}: {report.wanted}."]
     return "\n\n".join(lines) + "\n"
 
 
@@ -191,6 +235,7 @@ def _facts(name: str, report: Report, run: StudyRun) -> dict[str, Any]:
         "protocol": list(report.protocol),
         "tables": {table.name: as_json(table) for table in report.tables},
         "verdict": list(report.verdict),
+        "passed": report.passed,
         **report.facts,
         "versions": {"caps": caps.__version__, "python": platform.python_version()},
     }

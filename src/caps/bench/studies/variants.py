@@ -4,11 +4,13 @@ All are `caps-small` with one thing changed: the small detector alone, not the p
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from caps.bench.caps_methods import SMALL, CapsDiagnosis, CapsMethod
+from caps.bench.methods import make_method
+from caps.bench.studies.parts import Covering, Setting, contaminated_variant
 from caps.errors import InputError
 from caps.network import TRANSFORMER, DetectorConfig
 
@@ -17,15 +19,6 @@ if TYPE_CHECKING:
 
 PREFIX = "caps:"
 TRAINED = "trained-"
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """What the variants of a run share; travels to child processes."""
-
-    weights: str | None  # folder of the pretraining under study; None = the shipped one
-    trained: str  # folder of the pretrainings that studies made
-    detector: DetectorConfig | None = None
 
 
 class Variant(CapsMethod):
@@ -43,16 +36,12 @@ class Diagnosed(Variant, CapsDiagnosis):
 def make_variant(setting: Setting, name: str, seed: int) -> "Method":
     """A variant by name; names without `caps:` are methods of the bench."""
     if not name.startswith(PREFIX):
-        from caps.bench.methods import make_method
-
         return make_method(name, seed)
     short = name.removeprefix(PREFIX)
     if short.startswith(TRAINED):
         folder = str(Path(setting.trained) / short.removeprefix(TRAINED))
         return Variant(seed, setting, pretrained=folder)
     if short.startswith("references-"):
-        from caps.bench.studies.parts import contaminated_variant
-
         return contaminated_variant(setting, short, seed)
     if short not in VARIANTS:
         raise InputError(f"there is no variant {name!r}", f"choose from {', '.join(VARIANTS)}")
@@ -65,15 +54,6 @@ def _transformer(seed: int, setting: Setting) -> "Method":
     return Variant(seed, setting, detector=config)
 
 
-def _covering(excluding: bool) -> "Callable[[int, Setting], Method]":
-    def make(seed: int, setting: Setting) -> "Method":
-        from caps.bench.studies.parts import Covering
-
-        return Covering(seed, setting, excluding=excluding)
-
-    return make
-
-
 VARIANTS: "Mapping[str, Callable[[int, Setting], Method]]" = {
     "alone": Variant,
     "shuffled": lambda seed, setting: Variant(seed, setting, construction="shuffled"),
@@ -81,6 +61,6 @@ VARIANTS: "Mapping[str, Callable[[int, Setting], Method]]" = {
     "diagnosis": Diagnosed,
     "transformer": _transformer,
     "top5": lambda seed, setting: Variant(seed, setting, aggregate="top5"),
-    "all-modes": _covering(False),
-    "without-mode": _covering(True),
+    "all-modes": lambda seed, setting: Covering(seed, setting, excluding=False),
+    "without-mode": lambda seed, setting: Covering(seed, setting, excluding=True),
 }

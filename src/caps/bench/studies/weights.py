@@ -13,12 +13,11 @@ from caps.artifacts import MANIFEST
 from caps.bench.studies.study import StudyRun
 from caps.errors import InputError
 from caps.realize import PRIORS, Preset, Pretrained, PriorKind, Sampler, fit_prior, preset_named
-from caps.realize.config import Mechanism, RealizeConfig
+from caps.realize.config import Mechanism
 from caps.realize.presets import TINY
 from caps.realize.pretrain import Pretraining
 from caps.realize.pretrained import SHIPPED
 from caps.realize.source import encode_source
-from caps.represent import RepresentConfig
 from caps.simulate import simulate_pairs
 from caps.training import Schedule
 
@@ -30,25 +29,17 @@ PRIOR_PAIRS, QUICK_PRIOR_PAIRS = 6_000, 1_536  # behind the priors that are fitt
 QUICK_CHECKED = 300  # unseen pairs behind the manifest of a quick pretraining
 
 # A small pretraining: the method of `cpu` with narrow networks and few steps, a minute or two each.
-QUICK = Preset(
+QUICK = replace(
+    TINY,
     name="study-quick",
     pairs=4_800,
-    represent=RepresentConfig(
-        hidden=(32, 48, 64),
-        strides=(4, 2, 1),
-        location=16,
-        base_width=64,
-        residual_width=64,
-        residual_blocks=2,
-        patch=8,
+    represent=replace(
+        TINY.represent, hidden=(32, 48, 64), location=16, base_width=64, residual_width=64
     ),
-    objective=TINY.objective,
-    realize=RealizeConfig(
+    realize=replace(
+        TINY.realize,
         channels=(32, 48),
-        patch=8,
         diffusion_steps=100,
-        prediction="velocity",
-        outside_spread=0.05,
         semantic_blur=0.9,
         location=16,
         time_embedding=32,

@@ -1,0 +1,50 @@
+"""Every study of this repository by name, with the question that it answers."""
+
+from caps.bench.studies.study import Study
+
+# Folder -> name -> question; a study `some-name` is the function `some_name` of its own module.
+QUESTIONS = {
+    "quality": {
+        "false-alarms": "Do alarms keep their budget on kinds of series that nobody simulated?",
+        "extents": "How well are events that are given too wide cut to their rows?",
+        "kinds": "How often is the kind of an event right?",
+        "objective": "What does the representation lose without the recombination loss?",
+        "aggregation": "Max or Top5-mean over channels, with the whole of CAPS?",
+    },
+    "published": {
+        "development": "How do all methods of a bench run compare, also with published ones?",
+        "light-methods": "Do our light methods reach TSB-AD's published VUS-PR on each series?",
+        "deep-peers": "Do the deep peers reach TSB-AD's published VUS-PR on each dataset?",
+        "peer-cost": "What does every deep peer cost on a short series?",
+        "rivals": "What does another method see where it beats the memory?",
+    },
+    "deployment": {
+        "export": "Does an exported model score as the one it came from, and what does it save?",
+        "stream": "Does a killed `caps watch` find the batch's events? What does a row cost?",
+        "fleet-cluster": "Does Ray with a node killed give the models of the local engine?",
+        "fleet-generation": "Would generation in batches across series make a fleet cheaper?",
+        "fleet-shared": "Could one detector serve many similar series?",
+        "serve-pictures": "What does the page of the service look like?",
+    },
+    "attacks": {
+        "serve-load": "Does the service answer fifty clients in time while a fit runs?",
+        "slowloris": "Does the service answer others while hundreds never finish a request?",
+        "fuzz-out": "Does any command harm what it did not write, wherever its --out points?",
+        "fuzz-watch": "Does `caps watch` account for every line of mutated inputs?",
+    },
+    "speed": {
+        "speed-detect": "What do `caps detect` and scoring take, up to a million rows?",
+        "speed-generation": "How long does an expert take for a counterpart?",
+        "speed-metrics": "How much faster are the metrics than TSB-AD's?",
+    },
+    "parity": {
+        "golden": "Does a change of form leave scores, events and explanations as they were?",
+        "parity-metrics": "Are the metrics those of TSB-AD and of their definitions?",
+        "parity-adapter": "Does CAPS run inside TSB-AD's detector interface?",
+    },
+}
+OURS = {
+    name: Study(name, question, f"tools.{folder}.{name.replace('-', '_')}")
+    for folder, questions in QUESTIONS.items()
+    for name, question in questions.items()
+}

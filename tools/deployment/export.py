@@ -1,0 +1,235 @@
+"""Exported models beside theirs on real series; sizes of files and environments, import times."""
+
+import json
+import subprocess
+import sys
+import tempfile
+import venv
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from importlib import metadata
+from itertools import chain, zip_longest
+from pathlib import Path
+
+import numpy as np
+from packaging.requirements import Requirement
+
+from caps import CAPS
+from caps.bench.datasets import SeriesFile
+from caps.bench.rendering import Entry, Table
+from caps.bench.studies.study import Report, StudyRun
+from caps.export import OnnxModel, write_onnx
+from caps.network import DetectorConfig
+from caps.realize import Pretrained
+from caps.scoring.fitted import Fitted
+from caps.series import Series
+from tools import ROOT
+from tools.machine import machine, processor_seconds
+from tools.series_files import by_size, read_table
+
+MOST_ROWS = 4000  # of a series
+CAUSAL_ROWS = 500  # at its end, each of which is a window
+CHEAP = DetectorConfig(members=1, steps=60)  # it is equality that counts
+CLOSE = 1e-5
+TIMES = 5  # the best of so many imports
+SIZES = """
+import json
+from importlib import metadata
+sizes = {}
+for each in metadata.distributions():
+    files = [file.locate() for file in each.files or ()]
+    sizes[each.metadata["Name"]] = sum(file.stat().st_size for file in files if file.is_file())
+print(json.dumps(sizes))
+"""
+LOAD_BY_TORCH = "from caps import CAPS\nmodel = CAPS.load('model')\n"
+LOAD_ALONE = "from caps.export import OnnxModel\nmodel = OnnxModel.load('model.onnx')\n"
+SCORE = "import sys, numpy\nmodel.{}(numpy.load('values.npy'))\n"
+CHECK = "assert 'torch' not in sys.modules\n"
+SERIES, QUICK_SERIES = 20, 2
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One series by both."""
+
+    name: str
+    rows: int
+    batch: float  # largest difference of scores
+    causal: float
+    stream: float
+    size: int
+
+    @property
+    def equal(self) -> bool:
+        """Whether all ways agree."""
+        return max(self.batch, self.causal, self.stream) <= CLOSE
+
+    def row(self) -> list[Entry]:
+        """As the table shows it."""
+        apart = (f"{each:.1e}" for each in (self.batch, self.causal, self.stream))
+        return [self.name, f"{self.rows:,}", *apart, f"{self.size / 1e6:.2f} MB"]
+
+
+def export(run: StudyRun) -> Report:
+    """Equality on series of as many datasets as there are, then sizes and times."""
+    files = _chosen(run.needed(), QUICK_SERIES if run.quick else SERIES)
+    compared = []
+    with tempfile.TemporaryDirectory() as name:
+        for file in files:
+            run.say(file.name)
+            compared.append(_compare(file, Path(name), run.pretrained))
+        sizes = _measured(Path(name), run.pretrained)
+    equal = sum(each.equal for each in compared)
+    note = f"{equal} of {len(compared)} within {CLOSE:g}."
+    equality = Table(
+        "onnx equality",
+        "Largest differences of scores",
+        ["series", "rows", "batch", "causal", "stream", "file"],
+        [each.row() for each in compared],
+        [note],
+    )
+    return Report(
+        "Exported models",
+        [
+            "One small network each; the whole series at once, its last 500 rows from the past "
+            "alone, and the same rows one at a time through a stream."
+        ],
+        [equality, sizes],
+        wanted=f"all within {CLOSE:g} of the model itself",
+        passed=equal == len(compared),
+    )
+
+
+def _chosen(files: Sequence[SeriesFile], count: int) -> list[SeriesFile]:
+    """Series of as many datasets as there are, the shortest file of each first."""
+    turns = chain.from_iterable(zip_longest(*by_size(files).values()))
+    return [file for file in turns if file is not None][:count]
+
+
+def _apart(ours: np.ndarray, theirs: np.ndarray) -> float:
+    """The largest difference; infinite where one of them says nothing."""
+    if not np.array_equal(np.isnan(ours), np.isnan(theirs)):
+        return float("inf")
+    return float(np.nanmax(np.abs(ours - theirs), initial=0.0))
+
+
+def _compare(file: SeriesFile, folder: Path, weights: Pretrained) -> Compared:
+    values = read_table(file)[0].iloc[:, 0].to_numpy(dtype=np.float64)[:MOST_ROWS]
+    train = min(file.train, len(values) // 2)
+    model = CAPS(references=32, detector=CHEAP, pretrained=weights).fit(values[:train])
+    written = write_onnx(model, folder / "model.onnx")
+    exported = OnnxModel.load(written.path)
+    # The same networks asked for the past alone: it is the way of scoring that is compared.
+    past = [replace(each, causal=True) for each in (exported.fitted_, model.fitted_)]
+    series = Series(values[:, None], np.isfinite(values)[:, None], exported.names_)
+    causal = [each.score(series, last=CAUSAL_ROWS).score for each in past]
+    return Compared(
+        f"{file.dataset} {file.name.partition('_id_')[2].partition('_')[0]}",
+        len(values),
+        _apart(exported.decision_function(values), model.decision_function(values)),
+        _apart(*causal),
+        _apart(_streamed(exported, past[0], values), causal[1]),
+        written.size,
+    )
+
+
+def _streamed(exported: OnnxModel, past: Fitted, values: np.ndarray) -> np.ndarray:
+    """The last rows one at a time, after as many as they depend on."""
+    stream = OnnxModel(past, exported.alarms, exported.bets_).stream()
+    first = len(values) - CAUSAL_ROWS
+    stream.extend(values[max(0, first - past.context) : first])
+    return np.array([stream.update(value).score for value in values[first:].tolist()])
+
+
+def _required(name: str) -> set[str]:
+    """A distribution and all it needs, here and now."""
+    known: set[str] = set()
+    waiting = [name]
+    while waiting:
+        each = waiting.pop().lower().replace("_", "-")
+        if each in known:
+            continue
+        known.add(each)
+        for text in metadata.requires(each) or ():
+            wanted = Requirement(text)
+            if wanted.marker is None or wanted.marker.evaluate({"extra": ""}):
+                waiting.append(wanted.name)
+    return known
+
+
+def _sizes(python: Path | str) -> dict[str, int]:
+    """Bytes of every distribution that a Python has installed."""
+    answer = subprocess.run([str(python), "-c", SIZES], capture_output=True, text=True, check=True)
+    found: dict[str, int] = json.loads(answer.stdout)
+    return {name.lower().replace("_", "-"): size for name, size in found.items()}
+
+
+def _import_time(python: Path | str, code: str, folder: Path) -> str:
+    """Processor time of a process, the least of several."""
+    taken = []
+    for _ in range(TIMES):
+        before = processor_seconds()
+        subprocess.run([str(python), "-c", code], check=True, cwd=folder)
+        taken.append(processor_seconds() - before)
+    return f"{min(taken):.2f} s"
+
+
+def _environment(folder: Path) -> tuple[Path, Path]:
+    """A wheel of this project, and the Python of an environment that can only score."""
+    pip = [sys.executable, "-m", "pip", "-q"]
+    subprocess.run([*pip, "wheel", "--no-deps", "-w", str(folder), str(ROOT)], check=True)
+    (wheel,) = folder.glob("caps_tsad-*.whl")
+    venv.create(folder / "small", with_pip=False)
+    python = folder / "small" / "bin" / "python"
+    install = [*pip, "--python", str(python), "install"]
+    subprocess.run([*install, "numpy", "onnxruntime"], check=True)
+    subprocess.run([*install, "--no-deps", str(wheel)], check=True)
+    return wheel, python
+
+
+def _measured(folder: Path, weights: Pretrained) -> Table:
+    """Sizes and times of the way with torch and of the way without."""
+    wheel, small = _environment(folder)
+    rng = np.random.default_rng(0)
+    values = np.sin(np.arange(2000) / 8) + 0.1 * rng.standard_normal(2000)
+    model = CAPS(members=1, references=64, causal=True, pretrained=weights).fit(values)
+    model.save(folder / "model")
+    written = write_onnx(model, folder / "model.onnx")
+    np.save(folder / "values.npy", values)
+    by_torch = LOAD_BY_TORCH + SCORE.format("decision_function")
+    alone = LOAD_ALONE + SCORE.format("score")
+    subprocess.run([str(small), "-c", alone + CHECK], check=True, cwd=folder)
+    inside = _sizes(small)
+    others = _required("caps-tsad") - {"caps-tsad"}  # itself may be installed in place here
+    large = sum(size for name, size in _sizes(sys.executable).items() if name in others)
+    large += inside["caps-tsad"]
+    nothing = _import_time(small, "pass", folder)
+
+    def imports(by_python: str, in_small: str) -> list[str]:
+        return [
+            _import_time(sys.executable, by_python, folder),
+            _import_time(small, in_small, folder),
+        ]
+
+    model_size = sum(file.stat().st_size for file in (folder / "model").iterdir())
+    rows: list[list[Entry]] = [
+        [
+            "installed",
+            f"{large / 1e6:.0f} MB",
+            f"{sum(inside.values()) / 1e6:.0f} MB ({', '.join(sorted(inside))})",
+        ],
+        ["import and load", *imports(LOAD_BY_TORCH, LOAD_ALONE)],
+        ["import, load and score 2,000 rows", *imports(by_torch, alone)],
+        ["model on disk", f"{model_size / 1e6:.2f} MB", f"{written.size / 1e6:.2f} MB"],
+    ]
+    return Table(
+        "onnx sizes",
+        "Sizes and times",
+        ["what", "with torch", "numpy and onnxruntime"],
+        rows,
+        [
+            f"The wheel has {wheel.stat().st_size / 1e6:.1f} MB, most of it the pretrained "
+            f"weights, which scoring never reads. Processor time, the least of {TIMES}; Python "
+            f"alone takes {nothing}. Machine: {machine()}."
+        ],
+    )

@@ -1,0 +1,84 @@
+"""The representation with and without a part of its objective, at one budget, on unseen pairs."""
+
+import multiprocessing
+import time
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+
+from caps.bench.rendering import Table, figure
+from caps.bench.studies.study import Report, StudyRun
+from caps.realize import preset_named
+from caps.represent import Representation, RepresentationStage, representation_checks
+from caps.simulate import simulate_pairs
+from caps.training import seeded, train
+
+SEED = 0
+WITHOUT = "recombination"
+PAIRS, STEPS, UNSEEN = 48_000, 400, 3_000
+QUICK_PAIRS, QUICK_STEPS, QUICK_UNSEEN = 600, 10, 300
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One training."""
+
+    without: str | None
+    pairs: int
+    steps: int
+    unseen: int
+
+
+def objective(run: StudyRun) -> Report:
+    """Both trained from the same pairs and seed, each in a process with one thread."""
+    pairs, steps, unseen = (
+        (QUICK_PAIRS, QUICK_STEPS, QUICK_UNSEEN) if run.quick else (PAIRS, STEPS, UNSEEN)
+    )
+    jobs = [Job(each, pairs, steps, unseen) for each in (None, WITHOUT)]
+    with ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as pool:
+        (whole, minutes), (less, others) = pool.map(_trained, jobs)
+    table = Table(
+        "objective",
+        "The representation on unseen pairs",
+        ["figure", "whole objective", f"without {WITHOUT}"],
+        [[name, *(figure(100 * each[name], digits=1) for each in (whole, less))] for name in whole],
+        [
+            f"{pairs:,} pairs, {steps} steps, one thread, {minutes:.0f} and {others:.0f} minutes "
+            f"side by side; percent, on {unseen:,} unseen pairs."
+        ],
+    )
+    return Report(
+        "A part of the objective left out",
+        ["The schedule of the `cpu` preset, cut to fewer steps."],
+        [table],
+    )
+
+
+def _trained(job: Job) -> tuple[dict[str, float], float]:
+    """The checks of one training, and its minutes."""
+    torch.set_num_threads(1)
+    preset = preset_named("cpu")
+    left_out = {} if job.without is None else {job.without: 0.0}
+    pairs = simulate_pairs(job.pairs, seed=SEED)
+    normal, anomalous = torch.from_numpy(pairs.normal), torch.from_numpy(pairs.anomalous)
+    support, family = torch.from_numpy(pairs.support), torch.from_numpy(pairs.family).long()
+
+    def batches(count: int, rng: np.random.Generator) -> dict[str, torch.Tensor]:
+        rows = torch.from_numpy(rng.integers(len(pairs), size=count))
+        return {
+            "normal": normal[rows],
+            "anomalous": anomalous[rows],
+            "support": support[rows].float(),
+            "family": family[rows],
+        }
+
+    with seeded(SEED, "representation"):
+        model = Representation(preset.represent)
+        stage = RepresentationStage(model, replace(preset.objective, **left_out))
+    schedule = replace(preset.representation, steps=job.steps, warmup=min(200, job.steps // 10))
+    start = time.monotonic()
+    train(stage, batches, schedule, seed=SEED, name="representation")
+    minutes = (time.monotonic() - start) / 60
+    return representation_checks(model, simulate_pairs(job.unseen, seed=SEED + 1)), minutes
