@@ -11,7 +11,7 @@ from caps.neighbours.counterpart import MARGIN
 from caps.scoring.memory import ROWS
 
 DOCS = Path(__file__).parents[2] / "docs"
-PAGE = (DOCS / "detect.md").read_text(encoding="utf-8")
+PAGE = " ".join((DOCS / "detect.md").read_text(encoding="utf-8").split())
 
 
 def test_every_method_shown_exists() -> None:

@@ -15,6 +15,7 @@ from caps.watch.webhook import MOST, TIMEOUT
 from untrained_weights import FAST, save_untrained_weights
 
 PAGE = (Path(__file__).parents[2] / "docs" / "streaming.md").read_text(encoding="utf-8")
+PROSE = " ".join(PAGE.split())
 
 
 def test_the_example_runs(
@@ -39,13 +40,13 @@ def test_options_counts_and_numbers_are_those_of_the_code() -> None:
     shown = set(re.findall(r"--([a-z]+[a-z-]*)", PAGE.split("## `caps watch`")[1]))
     assert shown - {"causal", "out", "long"} <= options
     for name in set(Counts().to_dict()) - {"rows"}:
-        assert f"`{name}`" in PAGE
-    assert f"more than {LEAP} steps ahead" in PAGE
-    assert f"at most {FARTHEST:,} steps on" in PAGE
-    assert f"look late; {RETURN} of them" in PAGE
-    assert f"at least {LIMIT:,} looks ({LIMIT * SPACING:,} rows)" in PAGE
-    assert f"One p-value in {SPACING} rows" in PAGE
-    assert f"{MOST:,} wait at most" in PAGE
-    assert f"({LONGEST} rows at most)" in PAGE
-    assert f"an answer has {TIMEOUT:g} s" in PAGE
-    assert f"without a value in {SILENT} rows" in PAGE
+        assert f"`{name}`" in PROSE
+    assert f"more than {LEAP} steps ahead" in PROSE
+    assert f"at most {FARTHEST:,} steps on" in PROSE
+    assert f"look late; {RETURN} of them" in PROSE
+    assert f"at least {LIMIT:,} looks ({LIMIT * SPACING:,} rows)" in PROSE
+    assert f"One p-value in {SPACING} rows" in PROSE
+    assert f"{MOST:,} wait at most" in PROSE
+    assert f"({LONGEST} rows at most)" in PROSE
+    assert f"an answer has {TIMEOUT:g} s" in PROSE
+    assert f"without a value in {SILENT} rows" in PROSE

@@ -1,4 +1,4 @@
-"""The site's navigation, from the table in docs/index.md, and a page for each package."""
+"""The site's navigation, from the table in docs/index.md, and the pages that no file holds."""
 
 import re
 from pathlib import Path
@@ -11,7 +11,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 SECTION = re.compile(r"^\| \*\*(.+?)\*\* \| \|$")
 ENTRY = re.compile(r"^\| \[(.+?)\]\((.+?\.md)\) \|")
 PACKAGE = re.compile(r"^\| `(caps[.\w]*)` \|", re.MULTILINE)
-REFERENCE = "reference.md"
+REFERENCE, RESULTS = "reference.md", "results/index.md"
 
 Navigation = list[dict[str, object]]
 
@@ -44,13 +44,16 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    for name in packages():
-        content = f"# `{name}`\n\n::: {name}\n"
-        files.append(File.generated(config, page_of(name), content=content))
+    pages = {page_of(name): f"# `{name}`\n\n::: {name}\n" for name in packages()}
+    results = sorted(path.stem for path in (DOCS / "results").glob("*.md"))
+    pages[RESULTS] = "# Results\n\n" + "\n".join(f"- [{name}]({name}.md)" for name in results)
+    for path, content in pages.items():
+        files.append(File.generated(config, path, content=content))
     return files
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    if page.file.src_uri != REFERENCE:
-        return markdown
-    return PACKAGE.sub(lambda found: f"| [`{found[1]}`]({page_of(found[1])}) |", markdown)
+    """Folders, which a forge shows as lists, and packages become links to pages made here."""
+    if page.file.src_uri == REFERENCE:
+        return PACKAGE.sub(lambda found: f"| [`{found[1]}`]({page_of(found[1])}) |", markdown)
+    return markdown.replace("](results/)", f"]({RESULTS})")
