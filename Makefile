@@ -14,7 +14,7 @@ export OMP_WAIT_POLICY ?= passive
 export GOMP_SPINCOUNT ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check perf parity peers clean
+.PHONY: help setup demo test check docs perf parity peers clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
@@ -38,6 +38,10 @@ check: $(READY) ## format, lint, types and the fast tests
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -q -n 2 -m 'not slow'
+
+docs: $(READY) ## build the site to site/; broken links and missing pages are errors
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet
+	@echo "open site/index.html; with the search: $(BIN)/python -m http.server --directory site"
 
 parity: $(READY) $(PARITY_READY) ## compare the metrics with TSB-AD 1.5, refresh the golden numbers, run CAPS inside TSB-AD
 	PYTHONPATH=tests $(PARITY_VENV)/bin/python tools/parity/reference.py $(GOLDEN)
@@ -68,5 +72,5 @@ $(PEERS_READY): constraints.txt
 	@touch $@
 
 clean: ## remove the virtual environments and every cache
-	rm -rf $(VENV) .venv-* build dist .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-* build dist site .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

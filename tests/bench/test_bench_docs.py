@@ -25,7 +25,7 @@ def test_the_commands_run_as_printed(
             series = data / write_series(data, rows=train + 300, train=train, anomaly=anomaly)
             archive.write(series, f"TSB-AD-U/{name}")
     monkeypatch.chdir(tmp_path)
-    commands = re.findall(r"^caps (bench .+)$", PAGE, re.MULTILINE)
+    commands = re.findall(r"^caps (bench .+)$", PAGE.replace("\\\n", ""), re.MULTILINE)
     assert len(commands) == 3
     for command in commands:
         with pytest.raises(SystemExit) as stop:

@@ -10,7 +10,7 @@ from caps.events import Analysis, EventConfig
 from caps.neighbours import NeighbourConfig
 
 DOCS = Path(__file__).parents[2] / "docs"
-PAGE = (DOCS / "detect.md").read_text(encoding="utf-8")
+PAGE = " ".join((DOCS / "detect.md").read_text(encoding="utf-8").split())
 
 
 def test_every_method_shown_exists() -> None:

@@ -13,6 +13,7 @@ from caps.realize import Pretrained
 from untrained_weights import hurry
 
 PAGE = (Path(__file__).parents[2] / "docs" / "export.md").read_text(encoding="utf-8")
+PROSE = " ".join(PAGE.split())
 
 
 def test_the_example_runs(
@@ -37,7 +38,7 @@ def test_the_example_runs(
 def test_names_and_numbers_are_those_of_the_code() -> None:
     for name in ("decision_function", "events", "analyze", "stream", "set_alarms"):
         assert callable(getattr(OnnxModel, name))
-        assert f"`{name}`" in PAGE
-    assert f"last {CHECKED_ROWS:,} training rows" in PAGE
-    assert f"caps_tsad-{caps.__version__}-py3" in PAGE
+        assert f"`{name}`" in PROSE
+    assert f"last {CHECKED_ROWS:,} training rows" in PROSE
+    assert f"caps_tsad-{caps.__version__}-py3" in PROSE
     assert "difference" in Exported.__dataclass_fields__

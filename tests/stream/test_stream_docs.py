@@ -15,6 +15,7 @@ from caps.watch.webhook import MOST, TIMEOUT
 from untrained_weights import hurry, save_untrained_weights
 
 PAGE = (Path(__file__).parents[2] / "docs" / "streaming.md").read_text(encoding="utf-8")
+PROSE = " ".join(PAGE.split())
 
 
 def test_the_example_runs(
@@ -41,12 +42,12 @@ def test_options_counts_and_numbers_are_those_of_the_code() -> None:
         assert f"`{name}`" in PAGE
     config = StreamConfig()
     arrivals, limit, spacing = config.arrivals, config.drift.limit, config.drift.spacing
-    assert f"more than {arrivals.leap} steps ahead" in PAGE
-    assert f"at most {arrivals.farthest:,} steps on" in PAGE
-    assert f"look late; {arrivals.returning} of them" in PAGE
-    assert f"at least {limit:,} looks ({limit * spacing:,} rows)" in PAGE
-    assert f"One p-value in {spacing} rows" in PAGE
-    assert f"{MOST:,} wait at most" in PAGE
-    assert f"({LONGEST} rows at most)" in PAGE
-    assert f"an answer has {TIMEOUT:g} s" in PAGE
-    assert f"without a value in {SILENT} rows" in PAGE
+    assert f"more than {arrivals.leap} steps ahead" in PROSE
+    assert f"at most {arrivals.farthest:,} steps on" in PROSE
+    assert f"look late; {arrivals.returning} of them" in PROSE
+    assert f"at least {limit:,} looks ({limit * spacing:,} rows)" in PROSE
+    assert f"One p-value in {spacing} rows" in PROSE
+    assert f"{MOST:,} wait at most" in PROSE
+    assert f"({LONGEST} rows at most)" in PROSE
+    assert f"an answer has {TIMEOUT:g} s" in PROSE
+    assert f"without a value in {SILENT} rows" in PROSE
