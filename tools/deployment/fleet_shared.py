@@ -105,7 +105,8 @@ def _with_detector(detector: Detector, series: Series, month: Telemetry) -> CAPS
         patch("caps.scoring.detectors.recover_pairs", lambda *_, **__: None),
         patch("caps.scoring.detectors.train_detector", lambda *_, **__: detector),
     ):
-        return CAPS(train=month.train_end, alarms=BUDGET).fit(series)
+        # Without the perturbed pairs of a fit: there are no pairs to add them to.
+        return CAPS(train=month.train_end, alarms=BUDGET, perturbed=False).fit(series)
 
 
 def _quality(model: CAPS, series: Series, month: Telemetry) -> dict[str, float]:
