@@ -14,6 +14,7 @@ from caps.bench.datasets import SeriesFile
 from caps.bench.rendering import Entry, Table, figure
 from caps.bench.studies.study import MULTIVARIATE, Report, StudyRun
 from caps.metrics import acf_window, evaluate
+from caps.scoring import LearnedChannel
 from tools.published.figures import published_methods
 from tools.series_files import read_table
 
@@ -68,7 +69,7 @@ def _measure(file: SeriesFile, run: StudyRun) -> Measured:
         evaluate(scores, labels.to_numpy().astype(int), window=window).vus_pr
         for scores in (analysis.score, top5)
     ]
-    learned = sum(channel.state == "learned" for channel in model.fitted_.channels)
+    learned = sum(isinstance(channel, LearnedChannel) for channel in model.fitted_.channels)
     strongest = "no event"
     if analysis.events:
         number = max(range(len(analysis.events)), key=lambda n: analysis.events[n].score)
