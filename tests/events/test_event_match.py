@@ -179,11 +179,12 @@ def test_a_model_without_memory_says_nothing_of_the_past() -> None:
 
 def test_the_plot_draws_the_nearest_subsequence_beside_its_event() -> None:
     pytest.importorskip("matplotlib")
-    from caps.plots.drawing import PAST, draw
+    from caps.plots import draw
+    from caps.plots.palette import LIGHT
 
     analysis = analysed(flat(), {"value": EVENT}, memory=True)
     nearest = analysis.nearest(1)
     assert nearest is not None
-    drawn = [line for line in draw(analysis).axes[0].lines if line.get_color() == PAST]
+    drawn = [line for line in draw(analysis).axes[0].lines if line.get_color() == LIGHT["--past"]]
     assert len(drawn) == 1
     np.testing.assert_allclose(drawn[0].get_ydata(), nearest.values)

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 DPI = 110
-SMALL, NORMAL = 8, 9  # points: ticks and keys, names and titles
+SMALL = 8  # points: ticks and keys
+NORMAL = 9  # names and titles
 KEY: Any = {"frameon": False, "fontsize": SMALL}  # of every legend
 
 
