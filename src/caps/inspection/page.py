@@ -26,7 +26,8 @@ from caps.simulate import simulate_pairs
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-PAGE, KIND = "index.html", "CAPS inspection"
+PAGE = "index.html"
+KIND = "CAPS inspection"
 FEWEST_PAIRS = 30  # below, a projection or a neighbourhood says nothing
 SAMPLERS = (
     *(Sampler("dpm++", steps) for steps in (5, 10, 20, 50)),
