@@ -143,7 +143,8 @@ class _Inside:
 
 
 _inside = _Inside()
-report, printed = _inside.report, _inside.printed
+report = _inside.report
+printed = _inside.printed
 
 
 def _work(connection: Connection, output: Path | None) -> None:
