@@ -107,3 +107,15 @@ def test_subsequences_that_reach_beyond_a_span_begin_where_training_would() -> N
     overlap = TrainingOverlap((Span(10, 20, 100),))
     ((index, training),) = overlap.touching(np.array([0, 5, 15, 20]), 8)
     assert (index.tolist(), training.tolist()) == ([1, 2], [95, 105])
+
+
+def test_subsequences_beside_a_span_do_not_touch_it() -> None:
+    overlap = TrainingOverlap((Span(10, 20, 100),))
+    ((index, training),) = overlap.touching(np.array([2, 3, 19, 20]), 8)
+    assert (index.tolist(), training.tolist()) == ([1, 2], [93, 109])
+
+
+def test_gaps_say_nothing_about_whether_rows_agree() -> None:
+    gappy = TRAINING.copy()
+    gappy[np.arange(len(gappy)) % 3 > 0] = np.nan
+    assert overlap_at(TRAINING, gappy, 0) == TrainingOverlap((Span(0, 400, 0),))
