@@ -122,16 +122,14 @@ def test_rows_that_were_not_observed_raise_no_flag_and_no_alarm() -> None:
 
 
 def test_every_channel_of_an_event_has_its_own_counterpart() -> None:
-    """Each is expected to go on as it does itself, in units of its own."""
-    first, second = with_level(), 50 + 10 * daily(2000, seed=1)
+    """Each is expected to go on as it does itself, in time and units of its own."""
+    other = 50 + 10 * daily(2017, seed=1)[17:]
+    second = other.copy()
     second[TRUE] -= 40
-    frame = pd.DataFrame({"first": first, "second": second})
+    frame = pd.DataFrame({"first": with_level(), "second": second})
     (told,) = analysed(frame, {"first": FOUND, "second": FOUND}).explanations()
     views = {view.name: view for view in told.channels}
-    for name, normal, way in (
-        ("first", daily(2000), "up"),
-        ("second", 50 + 10 * daily(2000, seed=1), "down"),
-    ):
+    for name, normal, way in (("first", daily(2000), "up"), ("second", other, "down")):
         known = np.isfinite(views[name].counterpart)
         away = views[name].counterpart[known] - normal[views[name].rows[known]]
         assert np.abs(away).max() < 0.5 * normal.std()

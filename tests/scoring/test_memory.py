@@ -290,7 +290,6 @@ def test_pieces_in_several_threads_give_the_evidence_of_the_whole(
     monkeypatch.setattr("caps.scoring.memory.SEVERAL", 1000)
     monkeypatch.setattr("caps.neighbours.threads.granted", lambda: 3)
     pieces = recalled(remembered, values)
-    assert pieces.argmax() == whole.argmax()
     assert np.abs(pieces - whole).mean() < 0.01  # near ties may fall otherwise
 
 

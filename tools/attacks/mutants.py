@@ -450,6 +450,12 @@ MISTAKES = [
         "pass",
     ),
     Mistake(
+        "stream/tracker.py",
+        "cool-down of a stream one row long",
+        "row - self.last_end < rules.cool_down",
+        "row - self.last_end <= rules.cool_down",
+    ),
+    Mistake(
         "stream/stream.py",
         "p-value of a row for that of an event",
         "of_events = self.fitted.calibration.event_p_values(scores)",
