@@ -31,6 +31,7 @@ QUESTIONS = {
         "slowloris": "Does the service answer others while hundreds never finish a request?",
         "fuzz-out": "Does any command harm what it did not write, wherever its --out points?",
         "fuzz-watch": "Does `caps watch` account for every line of mutated inputs?",
+        "mutants": "Does some test notice each mistake made by hand in the code that scores?",
     },
     "speed": {
         "speed-detect": "What do `caps detect` and scoring take, up to a million rows?",

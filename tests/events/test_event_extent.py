@@ -69,6 +69,14 @@ def test_the_peak_is_never_cut_off() -> None:
     assert (event.peak, event.score) == (peak, 0.99999)
 
 
+def test_a_peak_after_the_rows_that_deviate_is_not_cut_off_either() -> None:
+    analysis = analysed(with_level(), {"value": FOUND})
+    peak = FOUND.stop - 20
+    analysis.scores.score[peak] = 0.99999
+    (event,) = analysis.events
+    assert (event.start, event.end, event.peak) == (TRUE.start, peak + 1, peak)
+
+
 def test_an_event_in_which_nothing_deviates_stays() -> None:
     (event,) = analysed(daily(2000), {"value": FOUND}).events
     assert (event.start, event.end) == (FOUND.start, FOUND.stop)
@@ -100,6 +108,34 @@ def test_missing_rows_do_not_end_an_event() -> None:
     assert (event.start, event.end) == (TRUE.start, TRUE.stop)
 
 
+def test_rows_that_were_not_observed_raise_no_flag_and_no_alarm() -> None:
+    values = with_level()
+    missing = np.r_[TRUE.start + 5 : TRUE.start + 9, 1600:1900]
+    values[missing] = np.nan
+    analysis = analysed(values, {"value": FOUND})
+    inside = np.arange(TRUE.start, TRUE.stop)
+    assert np.flatnonzero(analysis.flag).tolist() == np.setdiff1d(inside, missing).tolist()
+    assert np.flatnonzero(analysis.event_id).tolist() == inside.tolist()
+    alarms, calibration = analysis.alarms("1/100"), analysis.fitted.calibration
+    observed = 2000 - len(missing)
+    assert alarms.expected == calibration.expected_alarms(alarms.threshold, observed) > 0
+
+
+def test_every_channel_of_an_event_has_its_own_counterpart() -> None:
+    """Each is expected to go on as it does itself, in time and units of its own."""
+    other = 50 + 10 * daily(2017, seed=1)[17:]
+    second = other.copy()
+    second[TRUE] -= 40
+    frame = pd.DataFrame({"first": with_level(), "second": second})
+    (told,) = analysed(frame, {"first": FOUND, "second": FOUND}).explanations()
+    views = {view.name: view for view in told.channels}
+    for name, normal, way in (("first", daily(2000), "up"), ("second", other, "down")):
+        known = np.isfinite(views[name].counterpart)
+        away = views[name].counterpart[known] - normal[views[name].rows[known]]
+        assert np.abs(away).max() < 0.5 * normal.std()
+        assert views[name].direction == way
+
+
 def test_one_counterpart_is_looked_up_for_an_event_and_its_explanation(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -111,7 +147,7 @@ def test_one_counterpart_is_looked_up_for_an_event_and_its_explanation(
 
     monkeypatch.setattr("caps.events.analysis.counterpart_of", counted)
     analysis = analysed(with_level(), {"value": FOUND})
-    assert analysis.score is not None
+    assert np.isfinite(analysis.score).all()
     assert looked_up == []  # scores alone cost nothing
     assert len(analysis.events) == len(analysis.explanations()) == int(analysis.flag.any())
     assert looked_up == [(FOUND.start, FOUND.stop)]

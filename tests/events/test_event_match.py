@@ -9,8 +9,10 @@ import pytest
 
 from caps.events.events import Event
 from caps.events.match import Match, nearest_match
+from caps.neighbours.config import NeighbourConfig
 from caps.neighbours.index import FORMS
 from caps.neighbours.overlap import training_rows
+from caps.scoring.config import ModelConfig
 from caps.scoring.memory import Memory, Part, Standardiser
 from handmade_analysis import TRAIN, analysed, daily
 
@@ -135,6 +137,34 @@ def test_an_event_inside_training_matches_neither_itself_nor_the_rest_of_itself(
     assert match.start >= event.end or match.start + len(match.values) <= event.start
 
 
+@pytest.mark.parametrize("peak", [302, 450, 597])
+def test_no_length_and_no_form_matches_an_event_with_itself(peak: int) -> None:
+    training = daily(TRAIN) - 5
+    event = Event(1, 300, 600, peak, 0.9)
+    training[event.start : event.end] += 9
+    memory = memory_of(training)
+    for length in memory.indices:
+        for form in FORMS:
+            usual = only(memory, form, length)
+            match = nearest_match(memory, training, event, usual, training_rows(0, TRAIN))
+            assert match is not None
+            assert len(match.values) == length
+            assert match.start >= event.end or match.start + length <= event.start
+
+
+def test_a_match_is_a_row_of_training_also_where_its_last_rows_are_remembered() -> None:
+    training = np.random.default_rng(0).standard_normal(1200).cumsum() / 5
+    memory = Memory.fit(training, ModelConfig(NeighbourConfig(rows=700)))
+    assert memory is not None
+    values = np.zeros(300)
+    values[100:164] = training[800:864]
+    event = Event(1, 132, 133, 132, 0.9)
+    match = nearest_match(memory, values, event, only(memory, "raw", 64))
+    assert match is not None
+    assert match.start == 800
+    np.testing.assert_allclose(match.values, training[800:864], atol=1e-5)
+
+
 def test_times_as_far_is_told_by_the_yardstick_of_the_score() -> None:
     """Where all of the scored rows became farther, that is what is usual to the score."""
     memory, values = memory_of(daily(TRAIN)), flat()
@@ -179,7 +209,7 @@ def test_a_model_without_memory_says_nothing_of_the_past() -> None:
 
 def test_the_plot_draws_the_nearest_subsequence_beside_its_event() -> None:
     pytest.importorskip("matplotlib")
-    from caps.plots import draw
+    from caps.plots.drawing import draw
     from caps.plots.palette import LIGHT
 
     analysis = analysed(flat(), {"value": EVENT}, memory=True)

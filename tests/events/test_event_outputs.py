@@ -62,6 +62,10 @@ def test_the_record_holds_rows_times_and_shares(analysis: Analysis, event: Expla
     assert list(event.contributions) == ["load", "heat"]
     assert sum(event.contributions.values()) == pytest.approx(1)
     assert event.reason.startswith("An anomaly in load: on average ")
+    assert event.p_value == float(analysis.fitted.calibration.event_p_values(event.score))
+    beside = np.r_[TRUE.start - 60 : TRUE.start - 4, TRUE.stop + 4 : TRUE.stop + 60]
+    spread = analysis.series.values[beside, 0].std()
+    assert event.size == pytest.approx(4 / spread, rel=0.1)
 
 
 def outputs(analysis: Analysis, event: Explanation) -> dict[str, dict[str, Any]]:

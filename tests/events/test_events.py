@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from caps.errors import ArtifactError, InputError
@@ -23,6 +23,22 @@ levels = st.sampled_from([0.0, 0.2, 0.5, 0.9, float("nan")])
     merge_gap=st.integers(0, 4),
     minimum_length=st.integers(1, 4),
     cool_down=st.integers(0, 8),
+)
+# The ends of each rule, whatever is drawn: kept and dropped, merged and apart, long and short.
+@example(
+    scores=[0.9, 0.0, 0.0, 0.0, 0.9], threshold=0.5, merge_gap=1, minimum_length=1, cool_down=3
+)
+@example(
+    scores=[0.9, 0.0, 0.0, 0.0, 0.9], threshold=0.5, merge_gap=1, minimum_length=1, cool_down=4
+)
+@example(
+    scores=[0.9, 0.0, 0.0, 0.0, 0.9], threshold=0.5, merge_gap=3, minimum_length=5, cool_down=0
+)
+@example(
+    scores=[0.9, 0.0, 0.0, 0.0, 0.9], threshold=0.5, merge_gap=2, minimum_length=1, cool_down=0
+)
+@example(
+    scores=[0.9, 0.9, 0.0, 0.0, 0.9], threshold=0.5, merge_gap=1, minimum_length=2, cool_down=0
 )
 def test_events_equal_their_definition(
     scores: list[float], threshold: float, merge_gap: int, minimum_length: int, cool_down: int

@@ -91,3 +91,31 @@ def test_the_kth_nearest_lies_apart() -> None:
         apart = np.abs(starts - starts[row]) >= 16
         squares = ((subsequences[apart] - subsequences[row]) ** 2).sum(axis=1)
         assert found[row] == pytest.approx(np.sort(squares)[2])
+
+
+def test_the_exclusion_zone_holds_exactly_what_overlaps() -> None:
+    index = SubsequenceIndex.of(beats(300), 16, CONFIG)
+    assert index is not None
+    (first,), (last,) = index.overlapping(np.array([100]))
+    assert index.starts[first:last].tolist() == list(range(85, 116))
+
+
+def test_near_ties_are_settled_for_the_nearer() -> None:
+    stored = np.repeat(np.float32([[0.01], [0.001], [1.0]]), 4, axis=1)
+    index = SubsequenceIndex(4, 4 * np.arange(3), stored, CONFIG.least_std)
+    found = index.query(np.zeros((1, 4), np.float32), exact=True)["raw"]
+    assert found.index.tolist() == [1]
+    assert found.distance[0] == pytest.approx(0.001, rel=1e-4)
+
+
+def test_a_small_index_reaches_evenly_over_the_training_part() -> None:
+    index = SubsequenceIndex.of(beats(900), 64, NeighbourConfig(index_size=100))
+    assert index is not None
+    assert (index.starts[0], index.starts[-1]) == (0, 900 - 64)
+    assert set(np.diff(index.starts).tolist()) == {8, 9}
+
+
+def test_a_neighbour_that_begins_where_the_query_ends_lies_apart() -> None:
+    subsequences = np.array([[0.0, 0.0], [0.0, 0.0], [1.0, 1.0], [5.0, 5.0]])
+    starts, every = np.array([0, 1, 2, 4]), np.arange(4)
+    assert kth_distance(subsequences, starts, every[:1], every, 1).tolist() == [2.0]

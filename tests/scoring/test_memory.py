@@ -244,3 +244,60 @@ def test_a_loud_detector_is_heard_beside_a_quiet_memory() -> None:
 
 def test_parts_are_named_for_people() -> None:
     assert Part(64, "centred", "density_ratio").key == "64 centred density_ratio"
+
+
+def test_long_subsequences_count_by_the_quieter_of_their_sides() -> None:
+    measured = np.array([0.0] * 4 + [5.0] * 3)
+    found = of_rows(measured, np.arange(7), 4, 10, sided=True)
+    np.testing.assert_allclose(found, [0.0] * 6 + [2.5] + [5.0] * 3)
+
+
+def test_a_causal_row_is_told_from_the_first_whole_subsequence_on(remembered: Memory) -> None:
+    evidence = recalled(remembered, beats(40, seed=6), causal=True)
+    assert (evidence[:15] == 0).all()
+    assert (evidence[15:] != 0).all()
+
+
+def test_rows_remembered_from_later_on_are_left_out_where_they_lie() -> None:
+    memory = Memory.fit(beats(TRAINING), ModelConfig(NeighbourConfig(rows=500)))
+    assert memory is not None
+    row = TRAINING - 300  # the 200th of those remembered
+    zone = memory.exclusion_zone(memory.indices[16], np.array([row]), training_rows(0, TRAINING))
+    assert zone is not None
+    (first,), (last,) = zone
+    assert memory.indices[16].starts[first:last].tolist() == list(range(185, 216))
+
+
+def test_both_measures_are_logarithms_of_distances(remembered: Memory) -> None:
+    index = remembered.indices[16]
+    found = index.query(index.subsequences, index.overlapping(index.starts))
+    for form, each in found.items():
+        distance = each.distance + CONFIG.floor
+        ratio = distance / distance[each.index]
+        for measure, values in (("distance", distance), ("density_ratio", ratio)):
+            usual = remembered.causal_standardisers[Part(16, form, measure)]  # type: ignore[arg-type]
+            assert usual.mean == pytest.approx(np.log(values).mean(), rel=0.01, abs=5e-3)
+            assert usual.std == pytest.approx(np.log(values).std(), rel=0.01)
+
+
+def test_pieces_in_several_threads_give_the_evidence_of_the_whole(
+    remembered: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    values = beats(1200, seed=1)
+    values[EVENT] += 3
+    whole = recalled(remembered, values)
+    monkeypatch.setattr("caps.scoring.memory.PIECE", 100)
+    monkeypatch.setattr("caps.scoring.memory.SEVERAL", 1000)
+    monkeypatch.setattr("caps.neighbours.threads.granted", lambda: 3)
+    pieces = recalled(remembered, values)
+    assert np.abs(pieces - whole).mean() < 0.01  # near ties may fall otherwise
+
+
+def test_a_memory_read_again_keeps_its_configuration() -> None:
+    config = ModelConfig(NeighbourConfig(lengths=(16, 64)), ScoringConfig(floor=0.1))
+    memory = Memory.fit(beats(TRAINING), config)
+    assert memory is not None
+    again = Memory.from_dict(json.loads(json.dumps(memory.to_dict())), memory.rows, config)
+    assert again.config == config
+    values = beats(600, seed=9)
+    np.testing.assert_array_equal(recalled(again, values), recalled(memory, values))

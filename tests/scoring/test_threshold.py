@@ -206,3 +206,16 @@ def test_a_bound_keeps_the_order_of_the_strongest_rows() -> None:
     assert told[0] == 0
     assert told[-1] < 3.5
     assert np.isnan(bounded(np.array([np.nan]), 3.5)).all()
+
+
+def test_alarms_to_expect_are_those_counted_at_a_threshold() -> None:
+    """Low thresholds merge what lies above them into few events."""
+    scores = normal_scores(np.random.default_rng(5), 4000)
+    calibration = calibrate(scores, RULES)
+    for share in (0.02, 0.3, 0.9):
+        threshold = float(np.quantile(scores, share))
+        counted = len(event_spans(scores, threshold, RULES))
+        assert calibration.expected_alarms(threshold, 4000) == pytest.approx(
+            counted, rel=0.1, abs=2
+        )
+    assert len(event_spans(scores, float(np.quantile(scores, 0.02)), RULES)) < counted / 5

@@ -99,6 +99,16 @@ def test_a_few_stragglers_after_a_gap_are_late() -> None:
     assert (arrivals.counts.late, arrivals.counts.returned) == (4, 0)
 
 
+@pytest.mark.parametrize("lateness", [1, 2, 4])
+def test_a_row_as_late_as_allowed_is_taken_and_one_step_later_refused(lateness: int) -> None:
+    rows, last = at(*range(10)), 5 + lateness
+    for newest, late in ((last, 0), (last + 1, 1)):
+        order = [*rows[:5], *at(*range(6, newest + 1)), rows[5]]
+        arrivals = Arrivals(STEP, lateness)
+        assert run(arrivals, order) == (order[:-1] if late else sorted(order))
+        assert (arrivals.counts.late, arrivals.counts.out_of_order) == (late, 1 - late)
+
+
 TIMES = st.lists(
     st.one_of(st.integers(0, 60), st.integers(0, 60), st.sampled_from([10**4, 10**6, -(10**7)])),
     max_size=60,

@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from caps.events import find_events
@@ -36,6 +36,12 @@ def follow(
     cool_down=st.integers(0, 8),
     cut=st.integers(0, 60),
 )
+# The ends of each rule, whatever is drawn.
+@example(scores=[0.9, 0.0, 0.0, 0.0, 0.9], merge_gap=1, minimum_length=1, cool_down=3, cut=2)
+@example(scores=[0.9, 0.0, 0.0, 0.0, 0.9], merge_gap=1, minimum_length=1, cool_down=4, cut=2)
+@example(scores=[0.9, 0.0, 0.0, 0.0, 0.9], merge_gap=3, minimum_length=5, cool_down=0, cut=2)
+@example(scores=[0.9, 0.0, 0.0, 0.0, 0.9], merge_gap=2, minimum_length=1, cool_down=0, cut=2)
+@example(scores=[0.9, 0.9, 0.0, 0.0, 0.9], merge_gap=1, minimum_length=2, cool_down=0, cut=2)
 def test_rows_give_the_events_of_the_batch(
     scores: list[float], merge_gap: int, minimum_length: int, cool_down: int, cut: int
 ) -> None:
