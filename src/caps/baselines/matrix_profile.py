@@ -51,7 +51,7 @@ class MatrixProfile:
 
 def _profile(values: FloatArray, known: FloatArray | None, size: int) -> FloatArray:
     try:
-        import stumpy
+        import stumpy  # an extra, and seconds to import
     except ImportError as error:
         raise InputError(
             "the matrix profile needs stumpy", "install CAPS with its extra: caps-tsad[bench]"

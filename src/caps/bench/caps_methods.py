@@ -24,7 +24,7 @@ class CapsMethod:
     """The estimator as users get it, with parameters of its own where a control needs them."""
 
     def __init__(self, seed: int, **parameters: Any) -> None:
-        from caps.estimator import CAPS
+        from caps.estimator import CAPS  # torch: two seconds that other methods do without
 
         self.model = CAPS(seed=seed, **parameters)
         self._weights: str | None = parameters.get("pretrained")

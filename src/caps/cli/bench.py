@@ -2,6 +2,7 @@
 
 import json
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -80,18 +81,17 @@ def run(
     json_output
         Print the counts as JSON.
     """
-    from caps.bench import datasets as sources
-    from caps.bench import methods as table
-    from caps.bench.runner import run as run_cells
-    from caps.bench.selection import listed_names, select, set_names
+    # pandas and scikit-learn: a second that --help does without
+    from caps.bench import METHODS, find_series, listed_names, select, set_names
+    from caps.bench import run as run_cells
 
     if set_name is not None and files is not None:
         raise InputError("both --set and --files", "give one of them")
     check_room(out)
-    wanted = list(table.METHODS) if methods == "all" else _words(methods, "--methods")
+    wanted = list(METHODS) if methods == "all" else _words(methods, "--methods")
     names = set_names(set_name) if set_name else listed_names(files) if files else None
     chosen = select(
-        sources.find_series(data),
+        find_series(data),
         names=names,
         datasets=_words(datasets, "--datasets") if datasets is not None else None,
         limit=limit,
@@ -158,8 +158,8 @@ def table(
     json_output
         Print the tables as JSON.
     """
-    from caps.bench.rendering import as_json, markdown
-    from caps.bench.tables import build_tables, write_tables
+    # pandas: half a second that --help does without
+    from caps.bench import as_json, build_tables, markdown, write_tables
 
     tables, frame = build_tables(folder, published=published or (), common=common)
     written = write_tables(folder, tables, frame)
@@ -196,9 +196,7 @@ def scores(
     json_output
         Print the counts as JSON.
     """
-    from dataclasses import asdict
-
-    from caps.bench.submission import export_scores
+    from caps.bench import export_scores  # pandas: half a second that --help does without
 
     check_room(submission)
     wanted = None if methods is None else _words(methods, "--methods")

@@ -13,9 +13,16 @@ from rich.table import Table
 from caps.cli.options import takes_fit_options
 from caps.cli.progress import progress_line
 from caps.cli.results import names_in
-from caps.fleet import FleetResult, ScoreOptions, find_series, fit_fleet, score_fleet
-from caps.fleet.fleet import PAGE, TABLE
-from caps.fleet.summary import lead
+from caps.fleet import (
+    PAGE,
+    TABLE,
+    FleetResult,
+    ScoreOptions,
+    find_series,
+    fit_fleet,
+    lead,
+    score_fleet,
+)
 from caps.jobs import set_default_threads
 from caps.scoring import FitOptions
 from caps.series import write_moment

@@ -5,9 +5,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
 from caps.artifacts import replacing, write_text
 from caps.errors import InputError
+from caps.events import score_table
 from caps.replacing import check_file
+from caps.scoring import carrying
 from caps.series import Series, write_moment
 
 if TYPE_CHECKING:
@@ -104,8 +110,6 @@ def write_table(frame: Any, path: Path) -> None:
 
 def write_scores(analysis: "Analysis", path: Path) -> None:
     """Write the scores of all rows with their times, or with their numbers if there are none."""
-    from caps.events import score_table  # here: it loads numpy
-
     frame = score_table(analysis)
     if analysis.series.time is None:
         frame.insert(0, "row", range(len(frame)))
@@ -123,7 +127,7 @@ def check_table(out: Path, file: Path) -> None:
 
 def report_of(run: Run) -> "Report":
     """The content of the HTML report."""
-    from caps.report.analysed import analysed_report  # here: it loads jinja
+    from caps.report import analysed_report  # half a second that --help does without
 
     return analysed_report(
         run.title,
@@ -138,8 +142,6 @@ def report_of(run: Run) -> "Report":
 
 def print_summary(run: Run, files: list[Path]) -> None:
     """What was read, what was found, and where it was written."""
-    from rich.console import Console  # here: rich takes a tenth of a second
-
     console = Console(highlight=False)
     console.print(str(run.analysis.series), markup=False)
     for note in run.notes:
@@ -153,12 +155,7 @@ def print_summary(run: Run, files: list[Path]) -> None:
 
 def print_events(events: "Sequence[Event]", series: "Series") -> None:
     """The events as a table, the strongest if there are many."""
-    # Here: rich takes a tenth of a second, and the others load numpy.
-    from rich.console import Console
-    from rich.table import Table
-
-    from caps.report.sentences import rarity
-    from caps.scoring import carrying
+    from caps.report import rarity  # half a second that --help does without
 
     console = Console(highlight=False)
     if not events:
@@ -198,7 +195,5 @@ def _when(series: Series, row: int) -> str:
 
 
 def _whole_minutes(series: "Series") -> bool:
-    import numpy as np  # here: it takes a tenth of a second, which `caps --help` does not need
-
     step = series.sampling.step
     return step is not None and step % np.timedelta64(60, "s") == np.timedelta64(0, "s")

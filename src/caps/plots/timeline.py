@@ -6,9 +6,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from caps.series import Series, local_times, write_moment
-from caps.series.moments import Unit
-from caps.series.sampling import Sampling, sampling_of
+from caps.series import Sampling, Series, Unit, local_times, sampling_of, write_moment
 
 FloatArray = NDArray[np.float64]
 Rows = NDArray[np.intp]

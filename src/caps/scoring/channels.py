@@ -13,7 +13,7 @@ from caps.scoring.evidence import bounded, evidence_of, tail_evidence
 from caps.scoring.level import LevelRange
 from caps.scoring.memory import Memory, Recall, combine_with_detector
 from caps.scoring.standardiser import Standardiser
-from caps.series.scaling import CLIP
+from caps.series import CLIP
 
 FloatArray = NDArray[np.float64]
 Singles = NDArray[np.float32]

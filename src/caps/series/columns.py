@@ -43,7 +43,7 @@ def is_temporal(column: Column) -> bool:
     """Whether the column's own type says that it holds dates or times of day and date."""
     if isinstance(column, np.ndarray):
         return column.dtype.kind == "M"
-    import narwhals as nw
+    import narwhals as nw  # a tenth of a second that arrays do without
 
     return bool(column.dtype == nw.Datetime or column.dtype == nw.Date)
 
@@ -67,7 +67,7 @@ def numbers(column: Column, name: str) -> FloatArray | None:
         if column.dtype.kind in "cmM":
             return None
     else:
-        import narwhals as nw
+        import narwhals as nw  # a tenth of a second that arrays do without
 
         if column.dtype.is_integer() and column.dtype not in (nw.Int128, nw.UInt128):
             return _rounded(column)

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from caps.errors import InputError
 from caps.scoring import Fitted
-from caps.series import Series, read_moment
-from caps.series.moments import Time
+from caps.series import Series, Time, read_moment
 from caps.stream.arrivals import Arrival, Arrivals, Counts
 from caps.stream.config import StreamConfig
 from caps.stream.drift import DriftWatch

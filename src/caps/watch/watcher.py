@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caps.errors import ArtifactError, InputError
-from caps.series.quality import duration
+from caps.series import duration
 from caps.stream import Counts, EventChange, Stream, Update
 from caps.watch.following import Lines
 from caps.watch.incidents import Incident, Incidents, shown
