@@ -6,9 +6,9 @@ from caps.lazy import on_first_use
 
 if TYPE_CHECKING:
     from caps.baselines.methods import METHODS
-    from caps.baselines.protocol import FloatArray, LabelledMethod, Method
+    from caps.baselines.protocol import LabelledMethod, Method
     from caps.baselines.tcn import TcnReference
 
-__all__ = ["METHODS", "FloatArray", "LabelledMethod", "Method", "TcnReference"]
+__all__ = ["METHODS", "LabelledMethod", "Method", "TcnReference"]
 
 __getattr__ = on_first_use(__name__)

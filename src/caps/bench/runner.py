@@ -10,15 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol
 
-from caps.bench.cells import (
-    Cell,
-    FloatArray,
-    Record,
-    failed_record,
-    of_other_settings,
-    read_cell,
-    write_cell,
-)
+from caps.arrays import FloatArray
+from caps.bench.cells import Cell, Record, failed_record, of_other_settings, read_cell, write_cell
 from caps.bench.datasets import SeriesFile
 from caps.bench.execution import run_cell
 from caps.bench.methods import make_method

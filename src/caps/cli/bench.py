@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 
 from cyclopts import App, Parameter
 
+from caps.cli.options import names_in
 from caps.cli.progress import progress_line
 from caps.errors import InputError
 from caps.replacing import check_room
@@ -88,12 +89,12 @@ def run(
     if set_name is not None and files is not None:
         raise InputError("both --set and --files", "give one of them")
     check_room(out)
-    wanted = list(METHODS) if methods == "all" else _words(methods, "--methods")
+    wanted = list(METHODS) if methods == "all" else names_in(methods, "--methods")
     names = set_names(set_name) if set_name else listed_names(files) if files else None
     chosen = select(
         find_series(data),
         names=names,
-        datasets=_words(datasets, "--datasets") if datasets is not None else None,
+        datasets=None if datasets is None else names_in(datasets, "--datasets"),
         limit=limit,
     )
     with progress_line() as line:
@@ -199,7 +200,7 @@ def scores(
     from caps.bench import export_scores  # pandas: half a second that --help does without
 
     check_room(submission)
-    wanted = None if methods is None else _words(methods, "--methods")
+    wanted = None if methods is None else names_in(methods, "--methods")
     facts = asdict(export_scores(folder, submission, methods=wanted, seed=seed))
     if json_output:
         print(json.dumps(facts))
@@ -214,16 +215,9 @@ def scores(
             print(f"note: left out {facts[name]} results that {reason}")
 
 
-def _words(text: str, option: str) -> list[str]:
-    words = [word.strip() for word in text.split(",") if word.strip()]
-    if not words:
-        raise InputError(f"{option} {text!r} names nothing", "give names separated by commas")
-    return words
-
-
 def seed_numbers(text: str) -> list[int]:
     """The seeds in a comma-separated option."""
     try:
-        return [int(word) for word in _words(text, "--seeds")]
+        return [int(word) for word in names_in(text, "--seeds")]
     except ValueError:
         raise InputError(f"--seeds {text!r}", "give whole numbers like 0,1,2") from None

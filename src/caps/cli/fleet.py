@@ -10,9 +10,8 @@ from cyclopts import App, Parameter
 from rich.console import Console
 from rich.table import Table
 
-from caps.cli.options import takes_fit_options
+from caps.cli.options import names_in, takes_fit_options
 from caps.cli.progress import progress_line
-from caps.cli.results import names_in
 from caps.fleet import (
     PAGE,
     TABLE,
@@ -145,7 +144,8 @@ def score(
     """
     set_default_threads()
     options = ScoreOptions(alarms=alarms, time=time, pretrained=pretrained)
-    entries = find_series(source, id=id, columns=names_in(columns), time=time)
+    chosen = None if columns is None else names_in(columns, "--columns")
+    entries = find_series(source, id=id, columns=chosen, time=time)
     with progress_line() as progress:
         result = score_fleet(
             entries,

@@ -14,7 +14,7 @@ from caps.errors import InputError
 from caps.events import score_table
 from caps.replacing import check_file
 from caps.scoring import carrying
-from caps.series import Series, write_moment
+from caps.series import Series, need_pyarrow, write_moment
 
 if TYPE_CHECKING:
     from caps.estimator import CAPS
@@ -23,18 +23,6 @@ if TYPE_CHECKING:
 
 TableFormat = Literal["csv", "parquet"]
 MOST_LISTED = 20  # events on screen
-
-
-def names_in(text: str | None) -> list[str] | None:
-    """The names in a comma-separated option."""
-    if text is None:
-        return None
-    names = [name.strip() for name in text.split(",") if name.strip()]
-    if not names:
-        raise InputError(
-            f"--columns {text!r} names no column", "give names like --columns cpu,load"
-        )
-    return names
 
 
 def stretches_in(texts: tuple[str, ...]) -> list[tuple[str, str]]:
@@ -97,13 +85,9 @@ def event_facts(event: "Event") -> dict[str, Any]:
 def write_table(frame: Any, path: Path) -> None:
     """Write a pandas frame as CSV or Parquet, by the end of the name."""
     if path.suffix == ".parquet":
+        need_pyarrow("Parquet")
         with replacing(path) as temporary:
-            try:
-                frame.to_parquet(temporary, index=False)
-            except ImportError:
-                raise InputError(
-                    "Parquet needs pyarrow", "pip install 'caps-tsad[parquet]' or write CSV"
-                ) from None
+            frame.to_parquet(temporary, index=False)
         return
     write_text(path, frame.to_csv(index=False, float_format="%.10g"))
 

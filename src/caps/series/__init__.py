@@ -6,6 +6,7 @@ from caps.lazy import on_first_use
 
 if TYPE_CHECKING:
     from caps.series.columns import MISSING_WORDS
+    from caps.series.files import need_pyarrow
     from caps.series.gaps import bridge
     from caps.series.layout import is_time_name
     from caps.series.moments import Time, Unit, local_times, read_moment, write_moment
@@ -41,6 +42,7 @@ __all__ = [
     "duration",
     "is_time_name",
     "local_times",
+    "need_pyarrow",
     "pad_short",
     "read",
     "read_many",

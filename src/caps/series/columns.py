@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from caps.arrays import FloatArray
 from caps.errors import InputError
 
 if TYPE_CHECKING:
     import narwhals as nw  # imported where tables are: arrays do without it
 
 Column: TypeAlias = "nw.Series[Any] | NDArray[Any]"
-FloatArray = NDArray[np.float64]
 
 MISSING_WORDS = frozenset({"", "-nan", "#n/a", "<na>", "n/a", "na", "nan", "nat", "none", "null"})
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?|[-+]?inf(inity)?", re.IGNORECASE)

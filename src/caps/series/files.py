@@ -287,15 +287,19 @@ def _csv_errors(path: Path, form: CsvFormat) -> Iterator[None]:
         ) from None
 
 
-@contextmanager
-def _parquet(path: Path) -> Iterator[Any]:
+def need_pyarrow(what: str) -> tuple[Any, Any]:
+    """Pyarrow and its Parquet part, or a refusal of what needs them."""
     try:
         import pyarrow as pa  # an extra, a tenth of a second to import
         import pyarrow.parquet as pq
     except ImportError:
-        raise InputError(
-            "reading Parquet needs pyarrow", "pip install 'caps-tsad[parquet]'"
-        ) from None
+        raise InputError(f"{what} needs pyarrow", "pip install 'caps-tsad[parquet]'") from None
+    return pa, pq
+
+
+@contextmanager
+def _parquet(path: Path) -> Iterator[Any]:
+    pa, pq = need_pyarrow("reading Parquet")
     try:
         # Without pre-buffering a row group is decoded batch by batch.
         yield pq.ParquetFile(path, pre_buffer=False, buffer_size=1 << 20)
