@@ -73,6 +73,25 @@ class Run:
         }
 
 
+def analyze_file(
+    model: Path,
+    file: Path,
+    *,
+    alarms: str | None,
+    time: str | None,
+    pretrained: Path | None = None,
+) -> "tuple[CAPS, Analysis]":
+    """A saved model, with another alarm budget or time column if given, and a file by it."""
+    from caps.estimator import CAPS  # torch: two seconds that --help and a refusal do without
+
+    fitted = CAPS.load(model, pretrained=pretrained)
+    if alarms is not None:
+        fitted.set_alarms(alarms)
+    if time is not None:
+        fitted.set_params(time=time)
+    return fitted, fitted.analyze(file)
+
+
 def event_facts(event: "Event") -> dict[str, Any]:
     """An event as JSON values; times in UTC, left out where there are none."""
     facts = event.to_dict(lambda time: write_moment(time, "s", separator="T"))
