@@ -40,7 +40,7 @@ class Configuration:
         defaults = {field.name: _default(field) for field in fields(cls)}  # type: ignore[arg-type]
         return cls(**{name: _restored(each, defaults[name]) for name, each in facts.items()})
 
-    def check_numbers(self) -> None:
+    def __post_init__(self) -> None:
         """Refuse a number of another kind or sign than the default's."""
         for field in fields(self):  # type: ignore[arg-type]
             default, value = _default(field), getattr(self, field.name)

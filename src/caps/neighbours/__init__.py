@@ -19,7 +19,6 @@ from caps.neighbours.index import (
 )
 from caps.neighbours.overlap import TrainingOverlap, overlap_at, overlap_by_values, training_rows
 from caps.neighbours.profiles import kth_distance
-from caps.neighbours.threads import in_threads
 
 __all__ = [
     "FORMS",
@@ -34,7 +33,6 @@ __all__ = [
     "Zone",
     "counterpart_of",
     "deviation",
-    "in_threads",
     "kth_distance",
     "normal_counterpart",
     "observed_share",

@@ -15,13 +15,13 @@ import numpy as np
 
 from caps.arrays import FloatArray, Rows, Singles
 from caps.errors import ArtifactError
+from caps.jobs import in_threads
 from caps.neighbours import (
     FORMS,
     Form,
     SubsequenceIndex,
     TrainingOverlap,
     Zone,
-    in_threads,
     observed_share,
     paa,
     paa_of_windows,
