@@ -4,7 +4,7 @@ import json
 import time
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 from rich.console import Console
@@ -13,7 +13,9 @@ from rich.table import Table
 from caps.cli.progress import progress_line
 from caps.errors import InputError
 from caps.replacing import check_file, check_folder
-from caps.simulate import KIND, Summary, load_pairs, save_pairs, simulate_pairs, summarise
+
+if TYPE_CHECKING:
+    from caps.simulate import Summary
 
 
 def simulate(
@@ -34,6 +36,8 @@ def simulate(
     """
     if out is None and gallery is None:
         raise InputError("nothing to write", "give --out FOLDER, --gallery FILE.png or both")
+    from caps.simulate import KIND  # scipy: two seconds that --help does without
+
     if out is not None:
         check_folder(out, kind=KIND)
     if gallery is not None:
@@ -51,8 +55,11 @@ def simulate(
             _show(summary, pairs / seconds, out)
 
 
-def _write(pairs: int, out: Path, seed: int, workers: int) -> tuple[Summary, float]:
+def _write(pairs: int, out: Path, seed: int, workers: int) -> tuple["Summary", float]:
     """Simulate, write, read back; the figures are those of what was read."""
+    # scipy: two seconds that --help does without
+    from caps.simulate import load_pairs, save_pairs, simulate_pairs, summarise
+
     started = time.perf_counter()
     with progress_line() as line:
         batch = simulate_pairs(
@@ -66,7 +73,7 @@ def _write(pairs: int, out: Path, seed: int, workers: int) -> tuple[Summary, flo
     return summarise(load_pairs(out)), seconds
 
 
-def _show(summary: Summary, rate: float, out: Path) -> None:
+def _show(summary: "Summary", rate: float, out: Path) -> None:
     console = Console()
     console.print(f"{summary.pairs:,} pairs at {rate:,.0f} pairs/s, written to {out} and read back")
     balance = ", ".join(f"{name} {count:,}" for name, count in summary.families.items())
