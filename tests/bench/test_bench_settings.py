@@ -1,16 +1,14 @@
 """The hash of a cell: everything that scores changes it, nothing else does."""
 
 import os
-import re
-import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from edited_source import Edit
 from odd_methods import make
 from small_series import WriteSeries
 
@@ -21,7 +19,7 @@ from caps.bench.facts import fact
 from caps.bench.methods import METHODS, make_method
 from caps.bench.runner import planned, run
 from caps.bench.settings import config_hash
-from caps.bench.source_code import ROOT, code_behind
+from caps.bench.source_code import code_behind
 from caps.neighbours import NeighbourConfig
 from caps.network import DetectorConfig
 from caps.scoring import CalibrationConfig, ScoringConfig
@@ -51,25 +49,6 @@ OF_OTHERS = {
     "usad": "caps.baselines.peers.LIMIT",
     "caps-paper": "caps.recover.references.LIMIT",
 }
-
-
-Edit = Callable[[str, str, str], None]
-
-
-@pytest.fixture
-def edit(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Edit:
-    """Change the text of a file of CAPS, in a copy that hashes are then made of."""
-    copy = tmp_path / "caps"
-    shutil.copytree(ROOT, copy, ignore=lambda *names: {n for n in names[1] if n == "__pycache__"})
-    monkeypatch.setattr("caps.bench.source_code.ROOT", copy)
-
-    def edit(file: str, pattern: str, text: str) -> None:
-        before = (copy / file).read_text(encoding="utf-8")
-        after = re.sub(pattern, text, before, count=1, flags=re.MULTILINE)
-        assert after != before
-        (copy / file).write_text(after, encoding="utf-8")
-
-    return edit
 
 
 def change(edit: Edit, constant: str) -> None:
