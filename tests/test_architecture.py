@@ -1,6 +1,9 @@
-"""The folders show the data flow: imports point one way only."""
+"""The folders show the data flow: imports point one way, in packages and between them."""
 
 import ast
+from collections.abc import Iterator
+from functools import cache
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -9,6 +12,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "caps"
 
 # Every package and what it may import from CAPS; OPEN is open to all.
 OPEN = {
+    "arrays",
     "artifacts",
     "configuration",
     "errors",
@@ -19,6 +23,7 @@ OPEN = {
     "training",
 }
 MAY_IMPORT = {
+    "arrays": set(),
     "configuration": set(),
     "errors": set(),
     "lazy": set(),
@@ -53,21 +58,42 @@ MAY_IMPORT["estimator"] = {
 }  # fmt: skip
 MAY_IMPORT["bench"] = set(MAY_IMPORT) - {"report", "export", "serve", "fleet", "watch"}
 WITHOUT_TORCH = {
-    "artifacts", "configuration", "errors", "json_text", "metrics", "neighbours", "replacing",
-    "series", "simulate",
+    "arrays", "artifacts", "configuration", "errors", "json_text", "metrics", "neighbours",
+    "replacing", "series", "simulate",
 }  # fmt: skip
 
 
+@cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def imports(node: ast.AST, *, for_types: bool = True) -> Iterator[tuple[str, str]]:
+    """Modules and names imported below a node, in functions too; a module alone without a name."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING":
+            if for_types:
+                yield from imports(child)
+        elif isinstance(child, ast.Import):
+            yield from ((alias.name, "") for alias in child.names)
+        elif isinstance(child, ast.ImportFrom):
+            assert child.level == 0, "imports are absolute"
+            yield from ((str(child.module), alias.name) for alias in child.names)
+        else:
+            yield from imports(child, for_types=for_types)
+
+
 def imported_modules(path: Path) -> set[str]:
-    names: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            names.update(alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path}: imports are absolute"
-            names.add(node.module or "")
-            names.update(f"{node.module}.{alias.name}" for alias in node.names)
-    return names
+    found = list(imports(tree_of(path)))
+    return {module for module, _ in found} | {f"{module}.{name}" for module, name in found if name}
+
+
+def interface(package: str) -> set[str]:
+    """The names in the `__all__` of a package, or of a module all that it has."""
+    for node in tree_of(SOURCE / package / "__init__.py").body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+            return set(ast.literal_eval(node.value))
+    return set()
 
 
 def modules() -> list[Path]:
@@ -89,17 +115,63 @@ def test_imports_point_with_the_data_flow(path: Path) -> None:
             assert parts[0] != "torch", f"{path} imports torch: {package} must work without it"
 
 
-# Packages whose root is their interface; the others are still imported by their modules.
-ROOMS = ("jobs", "neighbours", "network", "scoring", "events", "stream", "plots", "inspection")
+def every_module() -> list[Path]:
+    return sorted(SOURCE.rglob("*.py"))
 
 
-@pytest.mark.parametrize(
-    "path", sorted(SOURCE.rglob("*.py")), ids=lambda path: str(path.relative_to(SOURCE))
-)
-def test_a_room_is_entered_by_its_door(path: Path) -> None:
-    package = path.relative_to(SOURCE).parts[0]
-    for name in imported_modules(path):
-        _, room, *inner = [*name.split("."), "", ""]
-        if room in ROOMS and room != package:
-            module = SOURCE / room / f"{inner[0]}.py"
-            assert not module.exists(), f"{path} imports {name}: take it from caps.{room}"
+PACKAGES = sorted(path.parent.name for path in SOURCE.glob("*/__init__.py"))
+
+
+@pytest.mark.parametrize("path", every_module(), ids=lambda path: str(path.relative_to(SOURCE)))
+def test_a_package_is_entered_by_its_root(path: Path) -> None:
+    own = path.relative_to(SOURCE).parts[0]
+    for module, name in imports(tree_of(path)):
+        _, package, *inner = [*module.split("."), ""]
+        if not module.startswith("caps.") or package not in PACKAGES or package == own:
+            continue
+        assert not any(inner), f"{path} imports {module}: take it from caps.{package}"
+        assert name in interface(package), f"{path}: {name} is not in caps.{package}.__all__"
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_no_package_has_a_cycle(package: str) -> None:
+    paths = {
+        ".".join(path.relative_to(SOURCE.parent).with_suffix("").parts): path
+        for path in sorted((SOURCE / package).rglob("*.py"))
+    }
+    graph = {
+        module.removesuffix(".__init__"): {
+            f"{home}.{name}" if f"{home}.{name}" in paths else home
+            for home, name in imports(tree_of(path), for_types=False)
+        }
+        for module, path in paths.items()
+    }
+    root = f"caps.{package}"
+    assert [module for module, used in graph.items() if root in used] == [], "import their own root"
+    TopologicalSorter(graph).prepare()
+
+
+def runs_of_imports(function: ast.AST) -> Iterator[list[ast.stmt]]:
+    """Imports that follow each other in the body of a function or of a block in it."""
+    for node in ast.walk(function):
+        run: list[ast.stmt] = []
+        for statement in [*(body if isinstance(body := getattr(node, "body", 0), list) else []), 0]:
+            if isinstance(statement, ast.Import | ast.ImportFrom):
+                run.append(statement)
+            elif run:
+                yield run
+                run = []
+
+
+@pytest.mark.parametrize("path", every_module(), ids=lambda path: str(path.relative_to(SOURCE)))
+def test_an_import_inside_a_function_says_what_it_saves(path: Path) -> None:
+    lines = path.read_text(encoding="utf-8").splitlines()
+    functions = (
+        node
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    )
+    for function in functions:
+        for first, *_, last in ([run[0], *run] for run in runs_of_imports(function)):
+            told = lines[first.lineno - 2 : last.end_lineno]
+            assert any("#" in line for line in told), f"{path}:{first.lineno} {told[-1].strip()}"

@@ -28,19 +28,7 @@ __all__ = [
     "read",
 ]
 
-__getattr__ = on_first_use(
-    __name__,
-    {
-        "ArtifactError": "errors",
-        "CAPS": "estimator",
-        "CapsError": "errors",
-        "Evaluation": "metrics",
-        "InputError": "errors",
-        "Series": "series",
-        "evaluate": "metrics",
-        "read": "series",
-    },
-)
+__getattr__ = on_first_use(__name__)
 
 
 def __dir__() -> list[str]:

@@ -1,6 +1,6 @@
 """Configurations as JSON values and back, checked: one way for all of them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, Field, asdict, fields
 from typing import Any, ClassVar, Self
 
@@ -9,9 +9,10 @@ import numpy as np
 from caps.errors import ArtifactError, InputError
 
 
-def check_keys(cls: type, facts: Mapping[str, Any], what: str) -> None:
-    """Refuse facts that are not exactly the fields of a dataclass."""
-    odd = set(facts) ^ {field.name for field in fields(cls)}
+def check_keys(facts: Mapping[str, Any], wanted: Iterable[str] | type, what: str) -> None:
+    """Refuse facts with other keys than the wanted ones, or than the fields of a dataclass."""
+    names = (field.name for field in fields(wanted)) if isinstance(wanted, type) else wanted
+    odd = set(facts) ^ set(names)
     if odd:
         raise ArtifactError(
             f"{what} with odd or missing keys: {', '.join(sorted(odd))}",
@@ -35,11 +36,11 @@ class Configuration:
     @classmethod
     def from_dict(cls, facts: Mapping[str, Any]) -> Self:
         """The configuration that `to_dict` described; other or missing keys are errors."""
-        check_keys(cls, facts, cls.WHAT)
+        check_keys(facts, cls, cls.WHAT)
         defaults = {field.name: _default(field) for field in fields(cls)}  # type: ignore[arg-type]
         return cls(**{name: _restored(each, defaults[name]) for name, each in facts.items()})
 
-    def check_numbers(self) -> None:
+    def __post_init__(self) -> None:
         """Refuse a number of another kind or sign than the default's."""
         for field in fields(self):  # type: ignore[arg-type]
             default, value = _default(field), getattr(self, field.name)

@@ -7,11 +7,10 @@ from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self
 
-import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
+from caps.arrays import FloatArray
 from caps.events import EventConfig, KindOf
 from caps.fitted_model import FittedModel, configs_of, write_configs
 from caps.scoring import (
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
     from caps.realize import Pretrained
     from caps.scoring import FitProgress
 
-FloatArray = NDArray[np.float64]
 Options = ParamSpec("Options")
 DEEP = " " * 8
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from caps.arrays import FloatArray
 from caps.errors import ArtifactError, InputError
 from caps.events import (
     Analysis,
@@ -23,8 +24,6 @@ from caps.stream import Stream, StreamConfig
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-FloatArray = NDArray[np.float64]
 
 
 class FittedModel:

@@ -13,7 +13,8 @@ import slow_methods
 from odd_methods import ODD, make
 from small_series import WriteSeries
 
-from caps.bench.cells import FloatArray, Record, read_cell, read_cells
+from caps.arrays import FloatArray
+from caps.bench.cells import Record, read_cell, read_cells
 from caps.bench.datasets import find_series, load_series
 from caps.bench.execution import known_stretches, run_cell
 from caps.bench.runner import planned, run

@@ -1,6 +1,5 @@
 """The hash of a cell: everything that scores changes it, nothing else does."""
 
-import importlib
 import os
 import subprocess
 import sys
@@ -9,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from edited_source import Edit
 from odd_methods import make
 from small_series import WriteSeries
 
@@ -18,8 +18,8 @@ from caps.bench.datasets import find_series
 from caps.bench.facts import fact
 from caps.bench.methods import METHODS, make_method
 from caps.bench.runner import planned, run
-from caps.bench.scoring_constants import scoring_constants
 from caps.bench.settings import config_hash
+from caps.bench.source_code import code_behind
 from caps.neighbours import NeighbourConfig
 from caps.network import DetectorConfig
 from caps.scoring import CalibrationConfig, ScoringConfig
@@ -51,14 +51,10 @@ OF_OTHERS = {
 }
 
 
-def other(value: object) -> object:
-    """The same constant with another number in it."""
-    return (*value[:-1], 2 * value[-1]) if isinstance(value, tuple) else 2 * value  # type: ignore
-
-
-def change(monkeypatch: pytest.MonkeyPatch, constant: str) -> None:
-    module, _, name = constant.rpartition(".")
-    monkeypatch.setattr(constant, other(getattr(importlib.import_module(module), name)))
+def change(edit: Edit, constant: str) -> None:
+    """Another number in a constant, which may stand beside others."""
+    module, _, name = constant.removeprefix("caps.").rpartition(".")
+    edit(f"{module.replace('.', '/')}.py", rf"^((?:\w+, )*{name}\b.* = .*?)(\d)", r"\g<1>9\2")
 
 
 @pytest.fixture(scope="module")
@@ -68,9 +64,9 @@ def hash_of_caps() -> str:
 
 @pytest.mark.parametrize("constant", OF_CAPS)
 def test_every_number_that_scores_changes_the_hash(
-    constant: str, hash_of_caps: str, monkeypatch: pytest.MonkeyPatch
+    constant: str, hash_of_caps: str, edit: Edit
 ) -> None:
-    change(monkeypatch, constant)
+    change(edit, constant)
     assert config_hash("caps", make_method) != hash_of_caps
 
 
@@ -97,19 +93,17 @@ def test_another_number_of_a_configuration_is_another_cell(hash_of_caps: str) ->
 
 
 @pytest.mark.parametrize("method", OF_OTHERS)
-def test_the_numbers_of_a_baseline_change_its_hash(
-    method: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_numbers_of_a_baseline_change_its_hash(method: str, edit: Edit) -> None:
     before = config_hash(method, make_method)
-    change(monkeypatch, OF_OTHERS[method])
+    change(edit, OF_OTHERS[method])
     assert config_hash(method, make_method) != before
 
 
-def test_what_cannot_score_leaves_the_hash_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_score_leaves_the_hash_alone(edit: Edit) -> None:
     names = ("lof", "usad", "random", "matrix-profile")
     before = [config_hash(name, make_method) for name in names]
-    change(monkeypatch, "caps.recover.contamination.CLEAR")
-    change(monkeypatch, "caps.baselines.regression.STEPS")
+    change(edit, "caps.recover.contamination.CLEAR")
+    change(edit, "caps.baselines.regression.STEPS")
     assert [config_hash(name, make_method) for name in names] == before
 
 
@@ -122,7 +116,15 @@ def test_shipped_weights_count(
 
 
 def test_what_a_plan_makes_counts() -> None:
-    assert "caps.baselines.points" in scoring_constants(make_method("lof", 0))
+    assert "baselines/points.py" in code_behind(make_method("lof", 0))
+
+
+def test_formulas_count_and_words_do_not(hash_of_caps: str, edit: Edit) -> None:
+    edit("network/logistic.py", r'^"""', '"""Other words. ')
+    edit("network/logistic.py", r"^def ", "# a remark\ndef ")
+    assert config_hash("caps", make_method) == hash_of_caps
+    edit("network/logistic.py", r"    return (.*)$", r"    return 2 * \1")
+    assert config_hash("caps", make_method) != hash_of_caps
 
 
 def test_the_hash_is_the_same_in_another_process(hash_of_caps: str) -> None:

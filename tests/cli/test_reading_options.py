@@ -10,7 +10,7 @@ import pytest
 from caps import CAPS
 from caps.cli.main import main
 from caps.fleet import ScoreOptions, find_series
-from caps.fleet.jobs import Task, work
+from caps.fleet.work import Task, work
 from caps.network.config import DetectorConfig
 from caps.scoring import FitOptions
 from untrained_weights import hurry, noisy_wave, save_untrained_weights

@@ -8,7 +8,7 @@ from typing import Self
 import pandas as pd
 
 from caps.fleet import FleetResult
-from caps.fleet.jobs import Outcome, Task
+from caps.fleet.work import Outcome, Task
 from untrained_weights import noisy_wave
 
 ROWS, TRAIN = 480, 320

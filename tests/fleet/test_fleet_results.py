@@ -164,7 +164,7 @@ def test_folders_that_are_no_fleet_are_refused(fleet: Fleet, tmp_path: Path) -> 
 
 
 def test_a_machine_without_the_shared_folder_says_so(settings: FitOptions, tmp_path: Path) -> None:
-    from caps.fleet.jobs import Task, work
+    from caps.fleet.work import Task, work
 
     entry = Entry("a", read(frame_of(0)), "")
     outcome = work(Task(entry, settings, tmp_path / "elsewhere"))
@@ -205,7 +205,7 @@ def test_results_of_other_settings_are_not_called_finished_when_half_replaced(
     other = replace(told, alarms="1/20")
     score_fleet(entries, fleet.out, out, told, engine=InlineEngine())
     with monkeypatch.context() as patch:
-        patch.setattr("caps.fleet.jobs.write_text", lambda *_: 1 / 0)  # the marker, written last
+        patch.setattr("caps.fleet.work.write_text", lambda *_: 1 / 0)  # the marker, written last
         score_fleet(entries, fleet.out, out, other, engine=InlineEngine(), retries=0)
     engine = InlineEngine()
     again = score_fleet(entries, fleet.out, out, told, engine=engine)

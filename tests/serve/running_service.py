@@ -14,7 +14,7 @@ import pandas as pd
 from fastapi import FastAPI
 
 from caps.serve import Settings, create_app
-from caps.serve.run import listener, run, server
+from caps.serve.run import listener, run_service, server
 from caps.serve.service import Service
 from untrained_weights import FAST, noisy_wave
 
@@ -94,4 +94,4 @@ def listening(chosen: Settings, app: FastAPI | None = None) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    run(settings(Path(sys.argv[1]), Path(sys.argv[2]), port=int(sys.argv[3])))
+    run_service(settings(Path(sys.argv[1]), Path(sys.argv[2]), port=int(sys.argv[3])))

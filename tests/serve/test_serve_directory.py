@@ -14,7 +14,7 @@ from caps import InputError
 from caps.serve import child, series_routes
 from caps.serve.claim import LOCK, Claim
 from caps.serve.files import ModelFolder
-from caps.serve.run import listener, run
+from caps.serve.run import listener, run_service
 
 REQUEST = {"series": "pump", "alarms": "1/day", "known": []}
 FACTS = {"channels": ["a"], "train": [0, 9], "notes": [], "seconds": 1.0}
@@ -66,7 +66,7 @@ def test_a_second_service_on_a_directory_refuses_and_touches_nothing(
     unfinished(directory)
     before = everything(directory)
     with pytest.raises(InputError, match=f"another service.*process {os.getpid()}"):
-        run(settings(directory, directory, port=0), announce=pytest.fail)
+        run_service(settings(directory, directory, port=0), announce=pytest.fail)
     assert everything(directory) == before
     assert served.get("/ready").status_code == 200
 
@@ -78,7 +78,7 @@ def test_a_service_that_cannot_listen_touches_nothing(directory: Path) -> None:
     with listener("127.0.0.1", 0) as other:
         port = other.getsockname()[1]
         with pytest.raises(InputError, match=f"port {port}"):
-            run(settings(directory, directory, port=port), announce=pytest.fail)
+            run_service(settings(directory, directory, port=port), announce=pytest.fail)
     after = everything(directory)
     assert after.pop(LOCK)
     assert after == before

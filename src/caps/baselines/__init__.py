@@ -1,6 +1,14 @@
 """Every compared method behind one protocol: `METHODS[name](seed).fit(train).score(series)`."""
 
-from caps.baselines.methods import METHODS
-from caps.baselines.protocol import LabelledMethod, Method
+from typing import TYPE_CHECKING
 
-__all__ = ["METHODS", "LabelledMethod", "Method"]
+from caps.lazy import on_first_use
+
+if TYPE_CHECKING:
+    from caps.baselines.methods import METHODS
+    from caps.baselines.protocol import LabelledMethod, Method
+    from caps.baselines.tcn import TcnReference
+
+__all__ = ["METHODS", "LabelledMethod", "Method", "TcnReference"]
+
+__getattr__ = on_first_use(__name__)

@@ -4,7 +4,8 @@ from typing import Self
 
 import numpy as np
 
-from caps.baselines.protocol import FloatArray, checked
+from caps.arrays import FloatArray
+from caps.baselines.protocol import checked
 
 
 class Random:

@@ -7,7 +7,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from caps.baselines.protocol import FloatArray
+from caps.arrays import FloatArray
 from caps.baselines.tcn import TcnReference, checked_labels
 from caps.errors import InputError
 from caps.network import Detector, DetectorConfig, score_logits, train_detector

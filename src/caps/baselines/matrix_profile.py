@@ -4,7 +4,8 @@ from typing import Self
 
 import numpy as np
 
-from caps.baselines.protocol import FloatArray, bridged, checked, not_fitted
+from caps.arrays import FloatArray
+from caps.baselines.protocol import bridged, checked, not_fitted
 from caps.errors import InputError
 from caps.metrics import acf_window
 from caps.series import pad_short
@@ -51,7 +52,7 @@ class MatrixProfile:
 
 def _profile(values: FloatArray, known: FloatArray | None, size: int) -> FloatArray:
     try:
-        import stumpy
+        import stumpy  # an extra, and seconds to import
     except ImportError as error:
         raise InputError(
             "the matrix profile needs stumpy", "install CAPS with its extra: caps-tsad[bench]"

@@ -6,8 +6,8 @@ learns without a training part, on the very series that is scored.
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from importlib import import_module
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 from caps.baselines.floors import Flat, Random
 from caps.baselines.matrix_profile import MatrixProfile
@@ -15,9 +15,6 @@ from caps.baselines.peers import CONFIGURATIONS, Configuration, Peer
 from caps.baselines.points import Centres, Density, Distance, Isolation, Projection
 from caps.baselines.protocol import Method
 from caps.baselines.subsequences import Plan, Subsequences
-
-if TYPE_CHECKING:
-    from caps.baselines.labelled import Treatment
 
 Factory = Callable[[int], Method]
 
@@ -47,32 +44,12 @@ def _on_whole(plan: Plan, multivariate: Plan | None = None) -> Factory:
     return lambda seed: Subsequences(plan, seed=seed, whole=True, multivariate=multivariate)
 
 
-# Torch takes seconds to import, and most methods do without it.
+def _network(home: str, name: str, *settings: str) -> Factory:
+    """A method that needs torch, whose import takes seconds that most methods do without."""
 
-
-def _tcn_autoencoder(seed: int) -> Method:
-    from caps.baselines.regression import TcnAutoencoder
-
-    return TcnAutoencoder(seed)
-
-
-def _tcn_forecast(seed: int) -> Method:
-    from caps.baselines.regression import TcnForecast
-
-    return TcnForecast(seed)
-
-
-def _tcn_injection(seed: int) -> Method:
-    from caps.baselines.labelled import TcnInjection
-
-    return TcnInjection(seed)
-
-
-def _tcn_supervised(treatment: "Treatment") -> Factory:
     def make(seed: int) -> Method:
-        from caps.baselines.labelled import TcnSupervised
-
-        return TcnSupervised(seed, treatment)
+        made: Method = getattr(import_module(f"caps.baselines.{home}"), name)(seed, *settings)
+        return made
 
     return make
 
@@ -86,13 +63,13 @@ METHODS: Mapping[str, Factory] = MappingProxyType(
         "random": Random,
         "constant": lambda seed: Flat(0.0),
         "ones": lambda seed: Flat(1.0),
-        "tcn-ae": _tcn_autoencoder,
-        "tcn-forecast": _tcn_forecast,
-        "tcn-injection": _tcn_injection,
-        "tcn-supervised": _tcn_supervised("plain"),
-        "tcn-supervised-weighted": _tcn_supervised("weighted"),
-        "tcn-supervised-balanced": _tcn_supervised("balanced"),
-        "tcn-supervised-focal": _tcn_supervised("focal"),
+        "tcn-ae": _network("regression", "TcnAutoencoder"),
+        "tcn-forecast": _network("regression", "TcnForecast"),
+        "tcn-injection": _network("labelled", "TcnInjection"),
+        "tcn-supervised": _network("labelled", "TcnSupervised", "plain"),
+        "tcn-supervised-weighted": _network("labelled", "TcnSupervised", "weighted"),
+        "tcn-supervised-balanced": _network("labelled", "TcnSupervised", "balanced"),
+        "tcn-supervised-focal": _network("labelled", "TcnSupervised", "focal"),
         "lof": _on_training(LOF, LOF_SCALED),
         "iforest": _on_training(IFOREST),
         "sub-pca": _on_training(SUB_PCA),

@@ -19,7 +19,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from caps.baselines.protocol import FloatArray, bridged, checked, not_fitted
+from caps.arrays import FloatArray
+from caps.baselines.protocol import bridged, checked, not_fitted
 from caps.errors import CapsError, InputError
 
 PYTHON_VARIABLE = "CAPS_PEERS_PYTHON"

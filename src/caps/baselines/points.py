@@ -11,7 +11,7 @@ from sklearn.ensemble import IsolationForest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.neighbors import LocalOutlierFactor, NearestNeighbors
 
-from caps.baselines.protocol import FloatArray
+from caps.arrays import FloatArray
 
 
 class Density:

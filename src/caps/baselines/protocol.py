@@ -5,10 +5,9 @@ from typing import Protocol, Self, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from caps.arrays import FloatArray
 from caps.errors import InputError
 from caps.series import bridge
-
-FloatArray = NDArray[np.float64]
 
 
 @runtime_checkable

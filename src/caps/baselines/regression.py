@@ -11,7 +11,7 @@ import torch
 from einops import rearrange
 from torch import Tensor, nn
 
-from caps.baselines.protocol import FloatArray
+from caps.arrays import FloatArray
 from caps.baselines.tcn import TcnReference
 from caps.network import DetectorConfig, DilatedBlock, TcnDetector
 from caps.recover import References

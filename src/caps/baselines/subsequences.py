@@ -12,7 +12,8 @@ from typing import Literal, Protocol, Self
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from caps.baselines.protocol import FloatArray, bridged, checked, not_fitted
+from caps.arrays import FloatArray
+from caps.baselines.protocol import bridged, checked, not_fitted
 from caps.metrics import acf_window
 from caps.series import pad_short, reassemble
 

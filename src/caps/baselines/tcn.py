@@ -7,7 +7,8 @@ from typing import Generic, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from caps.baselines.protocol import FloatArray, bridged, checked, not_fitted
+from caps.arrays import FloatArray
+from caps.baselines.protocol import bridged, checked, not_fitted
 from caps.errors import InputError
 from caps.network import DetectorConfig
 from caps.recover import References, reference_windows

@@ -3,14 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
-import numpy as np
-from numpy.typing import NDArray
-
+from caps.arrays import FloatArray
 from caps.bench.facts import fact, public_facts
 from caps.bench.settings import weights_hash
 from caps.scoring import FitOptions
 
-FloatArray = NDArray[np.float64]
 Span = tuple[int, int]
 
 # The small detector alone, on counterparts alone: no memory, no levels, no perturbations by rule,
@@ -24,7 +21,7 @@ class CapsMethod:
     """The estimator as users get it, with parameters of its own where a control needs them."""
 
     def __init__(self, seed: int, **parameters: Any) -> None:
-        from caps.estimator import CAPS
+        from caps.estimator import CAPS  # torch: two seconds that other methods do without
 
         self.model = CAPS(seed=seed, **parameters)
         self._weights: str | None = parameters.get("pretrained")

@@ -7,13 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 import caps
+from caps.arrays import FloatArray
 from caps.artifacts import replacing, write_text
 from caps.json_text import parse_json
 
-FloatArray = NDArray[np.float64]
 Record = dict[str, Any]  # what stands in the JSON file
 Facts = Mapping[str, Any]
 

@@ -19,12 +19,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from caps.arrays import FloatArray
 from caps.errors import InputError
 
-FloatArray = NDArray[np.float64]
 LABEL = "Label"
 NAME = re.compile(
-    r"(?:\d+_)?(?P<dataset>[A-Za-z][A-Za-z0-9-]*)_(?:.*_)?tr_(?P<train>\d+)_1st_(?P<first>\d+)\.csv"
+    r"(?:\d+_)?(?P<dataset>[A-Za-z][A-Za-z0-9-]*)_(?:.*_)?tr_(?P<train>\d+)_1st_\d+\.csv"
 )
 
 
@@ -33,14 +33,13 @@ class SeriesFile:
     """Where a series lies and what its file name tells.
 
     >>> file = SeriesFile.named("001_NAB_id_1_Facility_tr_1007_1st_2014.csv", "data")
-    >>> file.dataset, file.train, file.first_anomaly
-    ('NAB', 1007, 2014)
+    >>> file.dataset, file.train
+    ('NAB', 1007)
     """
 
     name: str
     dataset: str
     train: int  # rows of the training part
-    first_anomaly: int  # row, as the name tells; not used for anything
     source: str  # the CSV file, or the zip that holds it
     member: str | None = None  # name inside the zip
 
@@ -50,8 +49,7 @@ class SeriesFile:
         facts = NAME.fullmatch(name)
         if facts is None:
             return None
-        train, first = int(facts["train"]), int(facts["first"])
-        return cls(name, facts["dataset"], train, first, source, member)
+        return cls(name, facts["dataset"], int(facts["train"]), source, member)
 
 
 @dataclass(frozen=True, slots=True)

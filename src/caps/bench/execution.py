@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from caps.arrays import FloatArray
 from caps.bench.cells import Cell, Record, done_record, failed_record
 from caps.bench.datasets import LabelledSeries, SeriesFile, load_series
 from caps.bench.memory import PeakMemory
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from caps.baselines import Method
     from caps.bench.settings import MakeMethod
 
-FloatArray = NDArray[np.float64]
 Span = tuple[int, int]
 
 KNOWN_SHARE = 0.1  # of the anomalous windows of the test part, for Diagnosis (appendix C)

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from caps.baselines.protocol import FloatArray
-from caps.baselines.tcn import TcnReference
+from caps.arrays import FloatArray
+from caps.baselines import TcnReference
 from caps.bench.facts import public_facts
 from caps.bench.settings import weights_hash
 from caps.network import PAPER, Detector, DetectorConfig, expit, score_logits, train_detector

@@ -10,17 +10,11 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol
 
-from caps.bench.cells import (
-    Cell,
-    FloatArray,
-    Record,
-    failed_record,
-    of_other_settings,
-    read_cell,
-    write_cell,
-)
+from caps.arrays import FloatArray
+from caps.bench.cells import Cell, Record, failed_record, of_other_settings, read_cell, write_cell
 from caps.bench.datasets import SeriesFile
 from caps.bench.execution import run_cell
+from caps.bench.methods import make_method
 from caps.bench.settings import MakeMethod, config_hash
 from caps.errors import InputError
 from caps.jobs import EngineName, Lost, open_engine, printed, run_tasks
@@ -80,7 +74,7 @@ def run(
     save_scores: bool = False,
     retry_failed: bool = False,
     engine: EngineName = "local",
-    make: MakeMethod | None = None,
+    make: MakeMethod = make_method,
     progress: RunProgress | None = None,
 ) -> Run:
     """Compute the cells that `out` lacks; safe to stop at any time and to call again.
@@ -88,10 +82,6 @@ def run(
     `make` gives a method by name and seed, from the table of `caps.bench.methods` if left out. It
     must be a function that child processes can import: at the top of a module.
     """
-    if make is None:
-        from caps.bench.methods import make_method
-
-        make = make_method
     _check(files, methods, seeds, jobs, minutes)
     tasks = planned(files, methods, seeds, make)
     todo = [task for task in tasks if _is_open(task.cell, out, save_scores, retry_failed)]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import caps
 from caps.artifacts import MANIFEST
 from caps.bench.facts import public_facts
-from caps.bench.scoring_constants import scoring_constants
+from caps.bench.source_code import code_behind
 from caps.errors import InputError
 
 if TYPE_CHECKING:
@@ -20,10 +20,10 @@ MakeMethod = Callable[[str, int], "Method"]  # name and seed; a function at the 
 
 
 def config_hash(name: str, make: MakeMethod) -> str:
-    """The hash of all that scores: settings, weights, the constants behind them, the version."""
+    """The hash of all that scores: settings, weights, the code behind them, the version."""
     method = make(name, 0)
     facts = method.settings() if hasattr(method, "settings") else _settings(method)
-    told = [name, caps.__version__, facts, scoring_constants(method)]
+    told = [name, caps.__version__, facts, code_behind(method)]
     text = json.dumps(told, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:8]
 
@@ -33,7 +33,7 @@ def weights_hash(folder: str | Path | None) -> str:
 
     The weights shipped with CAPS if no folder is named.
     """
-    from caps.realize.pretrained import SHIPPED
+    from caps.realize import SHIPPED  # torch: seconds that other methods do without
 
     manifest = (SHIPPED if folder is None else Path(folder)) / MANIFEST
     if not manifest.is_file():

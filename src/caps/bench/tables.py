@@ -7,6 +7,7 @@ import pandas as pd
 
 from caps.artifacts import replacing, write_text
 from caps.bench.cells import read_cells
+from caps.bench.methods import METHODS, make_method
 from caps.bench.published import (
     PAPER_SAYS,
     Kind,
@@ -27,6 +28,7 @@ from caps.bench.rendering import (
     latex,
     markdown,
 )
+from caps.bench.settings import config_hash
 from caps.bench.summary import (
     FLOORS,
     METRICS,
@@ -123,9 +125,6 @@ def _protocol(frame: pd.DataFrame, part: Part, common: bool) -> list[str]:
 
 def _current(methods: Iterable[str]) -> dict[str, str]:
     """The hash of what each method of the benchmark would be run with now."""
-    from caps.bench.methods import METHODS, make_method
-    from caps.bench.settings import config_hash
-
     return {name: config_hash(name, make_method) for name in set(methods) if name in METHODS}
 
 

@@ -2,11 +2,13 @@
 
 import json
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Literal
 
 from cyclopts import App, Parameter
 
+from caps.cli.options import names_in
 from caps.cli.progress import progress_line
 from caps.errors import InputError
 from caps.replacing import check_room
@@ -80,20 +82,19 @@ def run(
     json_output
         Print the counts as JSON.
     """
-    from caps.bench import datasets as sources
-    from caps.bench import methods as table
-    from caps.bench.runner import run as run_cells
-    from caps.bench.selection import listed_names, select, set_names
+    # pandas and scikit-learn: a second that --help does without
+    from caps.bench import METHODS, find_series, listed_names, select, set_names
+    from caps.bench import run as run_cells
 
     if set_name is not None and files is not None:
         raise InputError("both --set and --files", "give one of them")
     check_room(out)
-    wanted = list(table.METHODS) if methods == "all" else _words(methods, "--methods")
+    wanted = list(METHODS) if methods == "all" else names_in(methods, "--methods")
     names = set_names(set_name) if set_name else listed_names(files) if files else None
     chosen = select(
-        sources.find_series(data),
+        find_series(data),
         names=names,
-        datasets=_words(datasets, "--datasets") if datasets is not None else None,
+        datasets=None if datasets is None else names_in(datasets, "--datasets"),
         limit=limit,
     )
     with progress_line() as line:
@@ -158,8 +159,8 @@ def table(
     json_output
         Print the tables as JSON.
     """
-    from caps.bench.rendering import as_json, markdown
-    from caps.bench.tables import build_tables, write_tables
+    # pandas: half a second that --help does without
+    from caps.bench import as_json, build_tables, markdown, write_tables
 
     tables, frame = build_tables(folder, published=published or (), common=common)
     written = write_tables(folder, tables, frame)
@@ -196,12 +197,10 @@ def scores(
     json_output
         Print the counts as JSON.
     """
-    from dataclasses import asdict
-
-    from caps.bench.submission import export_scores
+    from caps.bench import export_scores  # pandas: half a second that --help does without
 
     check_room(submission)
-    wanted = None if methods is None else _words(methods, "--methods")
+    wanted = None if methods is None else names_in(methods, "--methods")
     facts = asdict(export_scores(folder, submission, methods=wanted, seed=seed))
     if json_output:
         print(json.dumps(facts))
@@ -216,16 +215,9 @@ def scores(
             print(f"note: left out {facts[name]} results that {reason}")
 
 
-def _words(text: str, option: str) -> list[str]:
-    words = [word.strip() for word in text.split(",") if word.strip()]
-    if not words:
-        raise InputError(f"{option} {text!r} names nothing", "give names separated by commas")
-    return words
-
-
 def seed_numbers(text: str) -> list[int]:
     """The seeds in a comma-separated option."""
     try:
-        return [int(word) for word in _words(text, "--seeds")]
+        return [int(word) for word in names_in(text, "--seeds")]
     except ValueError:
         raise InputError(f"--seeds {text!r}", "give whole numbers like 0,1,2") from None

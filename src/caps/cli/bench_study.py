@@ -71,10 +71,15 @@ def study(
         Print the paths of the pages and their verdicts as JSON.
     """
     # Studies need torch, which takes seconds to import; the help does not.
-    from caps.bench.datasets import find_series
-    from caps.bench.selection import select, set_names
-    from caps.bench.studies.catalogue import STUDIES, run_study
-    from caps.bench.studies.study import StudyRun, write_sections
+    from caps.bench import (
+        STUDIES,
+        StudyRun,
+        find_series,
+        run_study,
+        select,
+        set_names,
+        write_sections,
+    )
     from caps.realize import preset_named
 
     if list_names or name is None:

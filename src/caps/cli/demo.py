@@ -30,7 +30,7 @@ from caps.replacing import check_folder
 from caps.report import write_report
 from caps.scoring import carrying
 from caps.series import Series, read
-from caps.simulate.telemetry import STEPS_PER_DAY, Incident, Telemetry, month_of_telemetry
+from caps.simulate import STEPS_PER_DAY, Incident, Telemetry, month_of_telemetry
 
 ALARMS = "3/month"  # what a person on call would put up with
 KIND, VERSION = "caps.demo", 1  # of the folder

@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
+from rich.console import Console
+from rich.table import Table
 
 from caps.errors import InputError
 from caps.metrics import Evaluation, Floors, Protocol, floors
@@ -93,9 +95,6 @@ def evaluate(
 
 def print_evaluation(result: Evaluation, floor: Floors, *, window_origin: str) -> None:
     """Print every metric beside what scores without knowledge get on the same labels."""
-    from rich.console import Console
-    from rich.table import Table
-
     print(f"protocol {result.protocol}, VUS window {result.window} ({window_origin})")
     table = Table("metric", "value", "random", "constant", "all ones", "threshold")
     for name, (title, is_oracle) in ROWS.items():

@@ -6,7 +6,8 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from caps.cli.results import check_table, event_facts, print_events, write_table
+from caps.cli.results import analyze_file, check_table, event_facts, print_events, write_table
+from caps.events import event_table
 from caps.jobs import set_default_threads
 
 
@@ -43,16 +44,7 @@ def events(
     if out is not None:
         check_table(out, file)
     set_default_threads()
-    # Here: torch takes seconds, which `caps --help` does not need.
-    from caps.estimator import CAPS
-    from caps.events import event_table
-
-    fitted = CAPS.load(model, pretrained=pretrained)
-    if alarms is not None:
-        fitted.set_alarms(alarms)
-    if time is not None:
-        fitted.set_params(time=time)
-    analysis = fitted.analyze(file)
+    _, analysis = analyze_file(model, file, alarms=alarms, time=time, pretrained=pretrained)
     explained = analysis.explanations()
     if out is not None:
         write_table(event_table(analysis, explained), out)

@@ -10,12 +10,18 @@ from cyclopts import App, Parameter
 from rich.console import Console
 from rich.table import Table
 
-from caps.cli.options import takes_fit_options
+from caps.cli.options import names_in, takes_fit_options
 from caps.cli.progress import progress_line
-from caps.cli.results import names_in
-from caps.fleet import FleetResult, ScoreOptions, find_series, fit_fleet, score_fleet
-from caps.fleet.fleet import PAGE, TABLE
-from caps.fleet.summary import lead
+from caps.fleet import (
+    PAGE,
+    TABLE,
+    FleetResult,
+    ScoreOptions,
+    find_series,
+    fit_fleet,
+    lead,
+    score_fleet,
+)
 from caps.jobs import set_default_threads
 from caps.scoring import FitOptions
 from caps.series import write_moment
@@ -138,7 +144,8 @@ def score(
     """
     set_default_threads()
     options = ScoreOptions(alarms=alarms, time=time, pretrained=pretrained)
-    entries = find_series(source, id=id, columns=names_in(columns), time=time)
+    chosen = None if columns is None else names_in(columns, "--columns")
+    entries = find_series(source, id=id, columns=chosen, time=time)
     with progress_line() as progress:
         result = score_fleet(
             entries,

@@ -7,8 +7,16 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from caps.cli.results import names_in
+from caps.errors import InputError
 from caps.scoring import OPTIONS, FitOptions
+
+
+def names_in(text: str, option: str) -> list[str]:
+    """The names in a comma-separated option."""
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    if not names:
+        raise InputError(f"{option} {text!r} names nothing", "give names separated by commas")
+    return names
 
 
 def takes_fit_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -18,8 +26,8 @@ def takes_fit_options(command: Callable[..., None]) -> Callable[..., None]:
     def run(*arguments: Any, **given: Any) -> None:
         chosen = {name: given.pop(name) for name in OPTIONS if name in given}
         chosen |= {name: None for name in OPTIONS if given.pop(f"no_{name}", False)}
-        if "columns" in chosen:
-            chosen["columns"] = names_in(chosen["columns"])
+        if chosen.get("columns") is not None:
+            chosen["columns"] = names_in(chosen["columns"], "--columns")
         command(*arguments, options=FitOptions(**chosen), **given)
 
     own = inspect.signature(command).parameters.values()

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from caps.cli.results import Run
-    from caps.simulate.telemetry import Incident
+    from caps.simulate import Incident
 
 
 def draw_overview(run: "Run", incidents: "tuple[Incident, ...]", path: Path) -> bool:

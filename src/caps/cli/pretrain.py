@@ -6,12 +6,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
+from rich.console import Console
+from rich.table import Table
 
 from caps.cli.progress import progress_line
 from caps.jobs import set_default_threads
 
 if TYPE_CHECKING:
-    from caps.realize.presets import Preset
+    from caps.realize import Preset
 
 Part = Literal["reconstruction", "background", "disentanglement", "recombination", "organisation"]
 
@@ -73,8 +75,8 @@ def pretrain(
         Print the checks as JSON.
     """
     set_default_threads()
-    from caps.realize.presets import preset_named, resized
-    from caps.realize.pretrain import Pretraining
+    # torch: two seconds that --help does without
+    from caps.realize import Pretraining, preset_named, resized
     from caps.training import start_fabric
 
     chosen = resized(preset_named(preset), pairs=pairs, steps=steps)
@@ -111,10 +113,7 @@ def pretrain(
 
 
 def _print_sizes(preset: "Preset") -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    from caps.realize.presets import size_table
+    from caps.realize import size_table  # torch: two seconds that --help does without
 
     table = Table("component", "paper", f"preset {preset.name}")
     for row in size_table(preset):
@@ -123,9 +122,6 @@ def _print_sizes(preset: "Preset") -> None:
 
 
 def _print_checks(checks: dict[str, Any]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
     console = Console()
     table = Table("figure on unseen pairs", "value")
     for name, value in checks["representation"].items():

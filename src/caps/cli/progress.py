@@ -11,8 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
 if TYPE_CHECKING:
-    from caps.bench.cells import Record
-    from caps.bench.runner import Run, Task
+    from caps.bench import Record, Run, Task
     from caps.training import Report
 
 OFTEN, SELDOM = 0.25, 10.0  # seconds between looks of a bar, and between lines

@@ -5,10 +5,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
 from caps.artifacts import replacing, write_text
 from caps.errors import InputError
+from caps.events import score_table
 from caps.replacing import check_file
-from caps.series import Series, write_moment
+from caps.scoring import carrying
+from caps.series import Series, need_pyarrow, write_moment
 
 if TYPE_CHECKING:
     from caps.estimator import CAPS
@@ -17,18 +23,6 @@ if TYPE_CHECKING:
 
 TableFormat = Literal["csv", "parquet"]
 MOST_LISTED = 20  # events on screen
-
-
-def names_in(text: str | None) -> list[str] | None:
-    """The names in a comma-separated option."""
-    if text is None:
-        return None
-    names = [name.strip() for name in text.split(",") if name.strip()]
-    if not names:
-        raise InputError(
-            f"--columns {text!r} names no column", "give names like --columns cpu,load"
-        )
-    return names
 
 
 def stretches_in(texts: tuple[str, ...]) -> list[tuple[str, str]]:
@@ -79,6 +73,25 @@ class Run:
         }
 
 
+def analyze_file(
+    model: Path,
+    file: Path,
+    *,
+    alarms: str | None,
+    time: str | None,
+    pretrained: Path | None = None,
+) -> "tuple[CAPS, Analysis]":
+    """A saved model, with another alarm budget or time column if given, and a file by it."""
+    from caps.estimator import CAPS  # torch: two seconds that --help and a refusal do without
+
+    fitted = CAPS.load(model, pretrained=pretrained)
+    if alarms is not None:
+        fitted.set_alarms(alarms)
+    if time is not None:
+        fitted.set_params(time=time)
+    return fitted, fitted.analyze(file)
+
+
 def event_facts(event: "Event") -> dict[str, Any]:
     """An event as JSON values; times in UTC, left out where there are none."""
     facts = event.to_dict(lambda time: write_moment(time, "s", separator="T"))
@@ -91,21 +104,15 @@ def event_facts(event: "Event") -> dict[str, Any]:
 def write_table(frame: Any, path: Path) -> None:
     """Write a pandas frame as CSV or Parquet, by the end of the name."""
     if path.suffix == ".parquet":
+        need_pyarrow("Parquet")
         with replacing(path) as temporary:
-            try:
-                frame.to_parquet(temporary, index=False)
-            except ImportError:
-                raise InputError(
-                    "Parquet needs pyarrow", "pip install 'caps-tsad[parquet]' or write CSV"
-                ) from None
+            frame.to_parquet(temporary, index=False)
         return
     write_text(path, frame.to_csv(index=False, float_format="%.10g"))
 
 
 def write_scores(analysis: "Analysis", path: Path) -> None:
     """Write the scores of all rows with their times, or with their numbers if there are none."""
-    from caps.events import score_table  # here: it loads numpy
-
     frame = score_table(analysis)
     if analysis.series.time is None:
         frame.insert(0, "row", range(len(frame)))
@@ -123,7 +130,7 @@ def check_table(out: Path, file: Path) -> None:
 
 def report_of(run: Run) -> "Report":
     """The content of the HTML report."""
-    from caps.report.analysed import analysed_report  # here: it loads jinja
+    from caps.report import analysed_report  # half a second that --help does without
 
     return analysed_report(
         run.title,
@@ -138,8 +145,6 @@ def report_of(run: Run) -> "Report":
 
 def print_summary(run: Run, files: list[Path]) -> None:
     """What was read, what was found, and where it was written."""
-    from rich.console import Console  # here: rich takes a tenth of a second
-
     console = Console(highlight=False)
     console.print(str(run.analysis.series), markup=False)
     for note in run.notes:
@@ -153,12 +158,7 @@ def print_summary(run: Run, files: list[Path]) -> None:
 
 def print_events(events: "Sequence[Event]", series: "Series") -> None:
     """The events as a table, the strongest if there are many."""
-    # Here: rich takes a tenth of a second, and the others load numpy.
-    from rich.console import Console
-    from rich.table import Table
-
-    from caps.report.sentences import rarity
-    from caps.scoring import carrying
+    from caps.report import rarity  # half a second that --help does without
 
     console = Console(highlight=False)
     if not events:
@@ -198,7 +198,5 @@ def _when(series: Series, row: int) -> str:
 
 
 def _whole_minutes(series: "Series") -> bool:
-    import numpy as np  # here: it takes a tenth of a second, which `caps --help` does not need
-
     step = series.sampling.step
     return step is not None and step % np.timedelta64(60, "s") == np.timedelta64(0, "s")

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from caps.cli.results import check_table, write_scores
+from caps.cli.results import analyze_file, check_table, write_scores
 from caps.jobs import set_default_threads
 
 
@@ -38,14 +38,7 @@ def score(
     """
     check_table(out, file)
     set_default_threads()
-    from caps.estimator import CAPS  # torch: two seconds that --help and a refusal do without
-
-    fitted = CAPS.load(model)
-    if alarms is not None:
-        fitted.set_alarms(alarms)
-    if time is not None:
-        fitted.set_params(time=time)
-    analysis = fitted.analyze(file)
+    fitted, analysis = analyze_file(model, file, alarms=alarms, time=time)
     write_scores(analysis, out)
     facts = {
         "rows": len(analysis.series),

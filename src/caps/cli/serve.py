@@ -50,8 +50,7 @@ def serve(
         Print the address as JSON.
     """
     set_default_threads(ONE_THREAD)  # each request in one, several requests at a time
-    from caps.serve.run import run
-    from caps.serve.settings import MEGABYTE, Settings
+    from caps.serve import MEGABYTE, Settings, run_service  # two seconds that --help does without
 
     if fits < 1 or upload_mb < 1:
         raise InputError("--fits and --upload-mb start at 1", "give positive whole numbers")
@@ -71,7 +70,7 @@ def serve(
         )  # fmt: skip
         print(told, file=sys.stdout, flush=True)
 
-    run(settings, announce)
+    run_service(settings, announce)
 
 
 def _token(path: Path | None) -> str | None:

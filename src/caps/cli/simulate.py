@@ -7,13 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
+from rich.console import Console
+from rich.table import Table
 
 from caps.cli.progress import progress_line
 from caps.errors import InputError
 from caps.replacing import check_file, check_folder
 
 if TYPE_CHECKING:
-    from caps.simulate.summary import Summary
+    from caps.simulate import Summary
 
 
 def simulate(
@@ -34,13 +36,13 @@ def simulate(
     """
     if out is None and gallery is None:
         raise InputError("nothing to write", "give --out FOLDER, --gallery FILE.png or both")
-    from caps.simulate.storage import KIND
+    from caps.simulate import KIND  # scipy: two seconds that --help does without
 
     if out is not None:
         check_folder(out, kind=KIND)
     if gallery is not None:
         check_file(gallery)
-        from caps.inspection import draw_gallery
+        from caps.inspection import draw_gallery  # torch: seconds that --out does without
 
         draw_gallery(gallery, seed=seed)
         if not json_:
@@ -55,8 +57,8 @@ def simulate(
 
 def _write(pairs: int, out: Path, seed: int, workers: int) -> tuple["Summary", float]:
     """Simulate, write, read back; the figures are those of what was read."""
-    from caps.simulate import load_pairs, save_pairs, simulate_pairs
-    from caps.simulate.summary import summarise
+    # scipy: two seconds that --help does without
+    from caps.simulate import load_pairs, save_pairs, simulate_pairs, summarise
 
     started = time.perf_counter()
     with progress_line() as line:
@@ -72,9 +74,6 @@ def _write(pairs: int, out: Path, seed: int, workers: int) -> tuple["Summary", f
 
 
 def _show(summary: "Summary", rate: float, out: Path) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
     console = Console()
     console.print(f"{summary.pairs:,} pairs at {rate:,.0f} pairs/s, written to {out} and read back")
     balance = ", ".join(f"{name} {count:,}" for name, count in summary.families.items())

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from caps.estimator import CAPS
-    from caps.watch.watcher import ModelOf
+    from caps.watch import ModelOf
 
 
 def watch(
@@ -71,6 +71,7 @@ def watch(
         raise InputError("--save-every is below 0", "give 0 or more")
     quiet_time = _recovery(recovery)
     set_default_threads()
+    # a second that --help does without; numpy reads the number of threads when it is imported
     from caps.watch import Lines, Records, Watcher, WatchState, Webhook
 
     one, model_of = _models(model, several=id is not None, alarms=alarms)
@@ -105,6 +106,7 @@ def watch(
 
 
 def _recovery(text: str | None) -> "int | np.timedelta64 | None":
+    # half a second that --help does without
     import numpy as np
     import pandas as pd
 
@@ -146,7 +148,7 @@ def _check(summary: dict[str, Any], *, kept: bool) -> None:
 
 def _models(folder: Path, *, several: bool, alarms: str | None) -> "tuple[CAPS, ModelOf]":
     """Any of the models, and the one for a series id."""
-    from caps.estimator import CAPS
+    from caps.estimator import CAPS  # two seconds that --help does without
 
     loaded: dict[str, CAPS | None] = {}
 

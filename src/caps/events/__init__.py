@@ -27,20 +27,4 @@ __all__ = [
     "score_table",
 ]
 
-__getattr__ = on_first_use(
-    __name__,
-    {
-        "Analysis": "analysis",
-        "ChannelView": "analysis",
-        "Event": "events",
-        "EventConfig": "config",
-        "Explanation": "analysis",
-        "KindOf": "analysis",
-        "Nearest": "match",
-        "event_kind": "kinds",
-        "event_table": "tables",
-        "find_events": "events",
-        "load_weights": "kinds",
-        "score_table": "tables",
-    },
-)
+__getattr__ = on_first_use(__name__)

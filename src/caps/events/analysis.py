@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from caps.arrays import FloatArray
 from caps.errors import InputError
 from caps.events.config import EventConfig
 from caps.events.events import Direction, Event, effect, find_events, times_of
@@ -16,7 +17,6 @@ from caps.neighbours import Counterpart, counterpart_of, deviation
 from caps.scoring import NOTABLE, EventRules, Fitted, LearnedChannel, Scores, carrying
 from caps.series import Series
 
-FloatArray = NDArray[np.float64]
 # Association of the rows [start, end) of a scaled channel, given their counterpart, with every
 # kind, the best first; None if not known.
 KindOf = Callable[[FloatArray, int, int, FloatArray], dict[str, float] | None]

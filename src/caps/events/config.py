@@ -38,6 +38,3 @@ class EventConfig(Configuration):
     # Association from which on a kind is named: of simulated events with rows not quite right, 78
     # to 81 % of the kinds named are true, and half to two thirds of the events get one.
     certain: float = 0.7
-
-    def __post_init__(self) -> None:
-        self.check_numbers()

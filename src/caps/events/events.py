@@ -7,11 +7,11 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from caps.arrays import FloatArray
 from caps.errors import InputError
 from caps.events.config import EventConfig
 from caps.scoring import Calibration, EventRules, event_spans
 
-FloatArray = NDArray[np.float64]
 Direction = Literal["up", "down", "both"]
 
 

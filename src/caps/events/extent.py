@@ -1,12 +1,10 @@
 """Which rows of an event deviate: the windows that find it are wider than what is odd in them."""
 
 import numpy as np
-from numpy.typing import NDArray
 
+from caps.arrays import FloatArray
 from caps.events.config import EventConfig
 from caps.neighbours import Counterpart
-
-FloatArray = NDArray[np.float64]
 
 
 def excess(values: FloatArray, counterpart: Counterpart, config: EventConfig) -> FloatArray | None:

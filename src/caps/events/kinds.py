@@ -8,15 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from scipy.ndimage import binary_closing
 
+from caps.arrays import BoolArray, FloatArray
 from caps.events.config import EventConfig
 from caps.realize import Pretrained
 from caps.series import bridge, pad_short, window_starts
-
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 
 
 def event_kind(

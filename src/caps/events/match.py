@@ -7,19 +7,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from caps.arrays import FloatArray, Singles
 from caps.events.events import Event
-from caps.neighbours import (
-    Form,
-    Singles,
-    SubsequenceIndex,
-    TrainingOverlap,
-    Zone,
-    paa_of_windows,
-)
+from caps.neighbours import Form, SubsequenceIndex, TrainingOverlap, Zone, paa_of_windows
 from caps.scoring import MEASURES, NEW, Memory, Part, Standardiser
 from caps.series import write_moment
-
-FloatArray = NDArray[np.float64]
 
 
 class Match(NamedTuple):

@@ -10,6 +10,4 @@ if TYPE_CHECKING:
 
 __all__ = ["Exported", "OnnxModel", "write_onnx"]
 
-__getattr__ = on_first_use(
-    __name__, {"Exported": "writing", "OnnxModel": "model", "write_onnx": "writing"}
-)
+__getattr__ = on_first_use(__name__)

@@ -9,14 +9,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from caps.arrays import FloatArray
 from caps.errors import ArtifactError, CapsError, InputError
 from caps.export.file import CHANNEL, DESCRIPTION, LOGITS, WINDOWS, read_description, read_sealed
 from caps.fitted_model import FittedModel, configs_of
 from caps.network import DetectorConfig, row_logits
 from caps.scoring import Fitted, alarm_rate, build
 from caps.series import Series, bridge
-
-FloatArray = NDArray[np.float64]
 
 BATCH = 64  # windows at once through the graph: their activations fit the processor's cache
 FATAL = 4  # of onnxruntime's log: what fails is raised, and told once

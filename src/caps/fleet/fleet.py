@@ -12,10 +12,10 @@ from typing import Any
 import caps
 from caps.artifacts import write_text
 from caps.errors import InputError
-from caps.fleet.jobs import JOURNAL, MODELS, Outcome, ScoreOptions, Task, work
 from caps.fleet.plan import Entry
 from caps.fleet.summary import render_summary
 from caps.fleet.tables import check_parquet, series_columns, write_part
+from caps.fleet.work import JOURNAL, MODELS, Outcome, ScoreOptions, Task, work
 from caps.jobs import Engine, EngineName, Lost, open_engine, run_tasks
 from caps.json_text import parse_json
 from caps.replacing import check_room

@@ -7,8 +7,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from caps.errors import InputError
-from caps.series import Series, read, read_many
-from caps.series.origin import Origin
+from caps.series import Origin, Series, read, read_many
 
 SUFFIXES = (".csv", ".csv.gz", ".csv.bz2", ".csv.xz", ".parquet", ".pq")
 MANIFEST_COLUMNS = ("file", "column", "id", "train")

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from caps.fleet.jobs import EVENTS
 from caps.fleet.plan import file_name
 from caps.fleet.tables import read_part
+from caps.fleet.work import EVENTS
 from caps.plots import render_page
 from caps.series import write_moment
 

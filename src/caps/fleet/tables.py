@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 
 from caps.artifacts import replacing
-from caps.errors import InputError
 from caps.events import Event
-from caps.series import Series
+from caps.series import Series, need_pyarrow
 
 SMALLEST = 1e-300  # p-value, for its logarithm
 _MOMENT = "timestamp[us]"
@@ -141,15 +140,7 @@ def check_parquet() -> None:
 
 
 def _arrow() -> tuple[Any, Any]:
-    try:
-        import pyarrow  # here, as it is an extra that takes a tenth of a second
-        from pyarrow import parquet
-    except ImportError:
-        raise InputError(
-            "the results of a fleet are Parquet, which needs pyarrow",
-            "pip install 'caps-tsad[parquet]'",
-        ) from None
-    return pyarrow, parquet
+    return need_pyarrow("the results of a fleet are Parquet, which")
 
 
 def _type(arrow: Any, text: str) -> Any:

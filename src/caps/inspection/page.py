@@ -18,8 +18,7 @@ from caps.inspection.tables import (
 )
 from caps.inspection.views import View, code_clouds, expert_samples, recombined, view
 from caps.plots import Picture, Section, need_matplotlib, sections_page, write_png
-from caps.realize import Pretrained, Sampler
-from caps.realize.checks import router_figures, sampler_table
+from caps.realize import Pretrained, Sampler, router_figures, sampler_table
 from caps.replacing import check_file, check_room
 from caps.simulate import simulate_pairs
 

@@ -6,7 +6,7 @@ from itertools import groupby
 from typing import Any
 
 from caps.plots import Cell, Table
-from caps.realize.presets import Preset, size_table
+from caps.realize import Preset, size_table
 
 # Lowest and highest value wanted of a check; docs/inspect.md has the reasons.
 REPRESENTATION_GOALS = {

@@ -13,8 +13,7 @@ from torch import Tensor
 
 from caps.inspection.figures import Cloud, Panel, PanelGrid, mode_colours, varied
 from caps.plots import FAMILY_COLOURS, LIGHT, NEUTRAL
-from caps.realize import Pretrained
-from caps.realize.source import Source, encode_source
+from caps.realize import Pretrained, Source, encode_source
 from caps.represent import encode_all
 from caps.simulate import FAMILIES, GENERATORS, OPERATIONS, PairBatch
 

@@ -1,17 +1,17 @@
 """One runner for many tasks, in processes of this machine or on Ray; one guarded process alone."""
 
 from caps.jobs.engines import Engine, EngineName, ProcessEngine, RayEngine, open_engine
-from caps.jobs.orphans import end_with_parent
 from caps.jobs.running import run_tasks
 from caps.jobs.threads import (
     CALM,
     ONE_THREAD,
     cores,
+    in_threads,
     one_thread,
     set_default_threads,
     single_products,
 )
-from caps.jobs.worker import Lost, Report, Worker, printed, report
+from caps.jobs.worker import Lost, Report, Worker, end_with_parent, printed, report
 
 __all__ = [
     "CALM",
@@ -25,6 +25,7 @@ __all__ = [
     "Worker",
     "cores",
     "end_with_parent",
+    "in_threads",
     "one_thread",
     "open_engine",
     "printed",

@@ -1,9 +1,13 @@
 """How many threads numpy and torch take: told before they are imported, or while they run."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import Any
+from typing import Any, TypeVar
+
+Job = TypeVar("Job")
+Made = TypeVar("Made")
 
 # Idle OpenMP threads that spin slow everything down many times on a shared machine.
 CALM = {"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "0"}
@@ -59,3 +63,20 @@ def single_products() -> AbstractContextManager[Any]:
         return nullcontext()
     limits: AbstractContextManager[Any] = threadpool_limits(1, user_api="blas")
     return limits
+
+
+def granted() -> int:
+    """Threads that this process may use: its processors, or fewer by OMP_NUM_THREADS."""
+    asked = os.environ.get("OMP_NUM_THREADS", "")
+    return min(cores(), int(asked)) if asked.isdigit() and int(asked) else cores()
+
+
+def in_threads(work: Callable[[Job], Made], jobs: Sequence[Job]) -> Iterator[Made]:
+    """What `work` makes of each job, in their order."""
+    threads = min(granted(), len(jobs))
+    if threads < 2:
+        yield from map(work, jobs)
+        return
+    # Matrix products in one thread each: two in two threads would wait for each other.
+    with single_products(), ThreadPoolExecutor(threads) as pool:
+        yield from pool.map(work, jobs)

@@ -15,12 +15,11 @@ import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, Literal
 
-from caps.jobs.orphans import end_with_parent
 from caps.jobs.threads import ONE_THREAD, environment
 
 KEPT_OUTPUT = 4000  # characters of what a failed task printed
@@ -188,3 +187,20 @@ def _tail(output: Path | None) -> str:
     # A crash ends with a list of every module there is, which tells nothing.
     told = [line for line in lines if not line.startswith("Extension modules:")]
     return "\n".join(told)[-KEPT_OUTPUT:]
+
+
+def end_with_parent() -> None:
+    """Have this worker end when its parent does, and with it what it started in its own group.
+
+    A process that is killed cannot end its workers.
+    """
+    threading.Thread(target=_watch_parent, daemon=True).start()
+
+
+def _watch_parent() -> None:
+    parent = parent_process()
+    assert parent is not None, "not started by multiprocessing"
+    parent.join()
+    if os.getpgrp() == os.getpid():
+        os.killpg(os.getpgrp(), signal.SIGKILL)
+    os.kill(os.getpid(), signal.SIGKILL)

@@ -11,8 +11,6 @@ from caps.neighbours.index import (
     FORMS,
     Form,
     Neighbours,
-    Rows,
-    Singles,
     SubsequenceIndex,
     Zone,
     observed_share,
@@ -21,7 +19,6 @@ from caps.neighbours.index import (
 )
 from caps.neighbours.overlap import TrainingOverlap, overlap_at, overlap_by_values, training_rows
 from caps.neighbours.profiles import kth_distance
-from caps.neighbours.threads import in_threads
 
 __all__ = [
     "FORMS",
@@ -31,14 +28,11 @@ __all__ = [
     "NeighbourConfig",
     "Neighbours",
     "OverlapConfig",
-    "Rows",
-    "Singles",
     "SubsequenceIndex",
     "TrainingOverlap",
     "Zone",
     "counterpart_of",
     "deviation",
-    "in_threads",
     "kth_distance",
     "normal_counterpart",
     "observed_share",

@@ -22,9 +22,6 @@ class CounterpartConfig(Configuration):
     edge: int = 16  # rows at either end that tie the counterpart to its surroundings
     least_std: float = 0.1  # of the whole series, whose std is 1: flat surroundings have a scale
 
-    def __post_init__(self) -> None:
-        self.check_numbers()
-
 
 @dataclass(frozen=True, slots=True)
 class OverlapConfig(Configuration):
@@ -37,9 +34,6 @@ class OverlapConfig(Configuration):
     fewest_runs: int = 48  # in a row: fewer may be chance where values are coarse
     longest_break: int = 256  # rows that do not agree end a span
     agreeing: float = 0.5  # of rows at the same times: the others were corrected since
-
-    def __post_init__(self) -> None:
-        self.check_numbers()
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +60,3 @@ class NeighbourConfig(Configuration):
     many_rows: int = 131_072  # of such a series
     counterpart: CounterpartConfig = field(default_factory=CounterpartConfig)
     overlap: OverlapConfig = field(default_factory=OverlapConfig)
-
-    def __post_init__(self) -> None:
-        self.check_numbers()

@@ -9,11 +9,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from caps.arrays import FloatArray
 from caps.errors import InputError
 from caps.neighbours.config import CounterpartConfig
 from caps.neighbours.profiles import distance_profile, sliding_product
-
-FloatArray = NDArray[np.float64]
 
 DEFAULT = CounterpartConfig()
 

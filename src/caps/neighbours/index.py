@@ -6,14 +6,11 @@ from functools import cached_property
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
+from caps.arrays import FloatArray, Rows, Singles
 from caps.neighbours.config import NeighbourConfig
 from caps.series import bridge
 
-FloatArray = NDArray[np.float64]
-Singles = NDArray[np.float32]
-Rows = NDArray[np.intp]
 Zone = tuple[Rows, Rows]  # for each query the first and last (exclusive) that it is not held to
 # As it is; without its level; without level and size.
 Form = Literal["raw", "centred", "znormalised"]

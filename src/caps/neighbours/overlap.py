@@ -11,10 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from caps.arrays import FloatArray, Rows
 from caps.neighbours.config import OverlapConfig
-
-FloatArray = NDArray[np.float64]
-Rows = NDArray[np.intp]
 
 DEFAULT = OverlapConfig()
 

@@ -5,10 +5,8 @@ neighbours, in double precision.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
-Rows = NDArray[np.intp]
+from caps.arrays import FloatArray, Rows
 
 
 def sliding_product(values: FloatArray, weights: FloatArray) -> FloatArray:

@@ -41,27 +41,4 @@ __all__ = [
     "window_logits",
 ]
 
-__getattr__ = on_first_use(
-    __name__,
-    {
-        "Detector": "detector",
-        "DetectorConfig": "config",
-        "DilatedBlock": "networks",
-        "PAPER": "config",
-        "RowDetector": "windowed",
-        "TRANSFORMER": "config",
-        "TcnDetector": "networks",
-        "TransformerDetector": "networks",
-        "expit": "logistic",
-        "held_out": "examples",
-        "held_out_blocks": "examples",
-        "logit": "logistic",
-        "references_in": "examples",
-        "row_logits": "windowed",
-        "score_chunks": "detector",
-        "score_logits": "detector",
-        "score_series": "detector",
-        "train_detector": "learning",
-        "window_logits": "detector",
-    },
-)
+__getattr__ = on_first_use(__name__)

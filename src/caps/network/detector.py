@@ -8,17 +8,15 @@ from functools import partial
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from caps.arrays import FloatArray
 from caps.network.config import DetectorConfig
 from caps.network.few_windows import FEW, few_logits
 from caps.network.logistic import expit
 from caps.network.networks import LARGEST, TcnDetector, TransformerDetector
 from caps.network.windowed import chunk_logits, row_logits
 from caps.series import bridge
-
-FloatArray = NDArray[np.float64]
 
 BATCH = 64  # windows at once through the network: their activations fit the processor's cache
 

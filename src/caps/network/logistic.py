@@ -1,9 +1,9 @@
 """The logistic function and its inverse in numpy alone: a scorer without torch needs no scipy."""
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-FloatArray = NDArray[np.float64]
+from caps.arrays import FloatArray
 
 
 def expit(logits: ArrayLike) -> FloatArray:

@@ -7,13 +7,12 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from caps.arrays import FloatArray
 from caps.errors import InputError
 from caps.network.config import DetectorConfig
 from caps.series import Reassembly, chunked_windows, pad_short
 
-FloatArray = NDArray[np.float64]
 WindowLogits = Callable[[FloatArray], FloatArray]  # (window, time), with gaps -> the same shape
 
 GROUP = 1024  # windows at once into the reassembly

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from tsdownsample import MinMaxDownsampler
 
-from caps.plots.timeline import FloatArray, Rows, Timeline
+from caps.arrays import FloatArray, Rows
+from caps.plots.timeline import Timeline
 
 
 @dataclass(frozen=True, slots=True, eq=False)

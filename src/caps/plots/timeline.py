@@ -6,12 +6,9 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from caps.series import Series, local_times, write_moment
-from caps.series.moments import Unit
-from caps.series.sampling import Sampling, sampling_of
+from caps.arrays import FloatArray, Rows
+from caps.series import Sampling, Series, Unit, local_times, sampling_of, write_moment
 
-FloatArray = NDArray[np.float64]
-Rows = NDArray[np.intp]
 Times = NDArray[np.datetime64]
 
 _UNITS = ((" day", 86_400), (" h", 3_600), (" min", 60), (" s", 1))

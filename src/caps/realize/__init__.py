@@ -1,23 +1,55 @@
 """Anomaly effects realised on a reference: modes, priors, experts, router (section 4.2)."""
 
-from caps.realize.config import PriorKind
-from caps.realize.presets import PRESETS, Preset, preset_named
-from caps.realize.pretrained import Mode, Pretrained
-from caps.realize.prior import PRIORS, MaskPool, Prior, fit_prior
-from caps.realize.router import select_modes
-from caps.realize.samplers import Sampler
+from typing import TYPE_CHECKING
+
+from caps.lazy import on_first_use
+
+if TYPE_CHECKING:
+    from caps.realize.checks import realization_checks, router_figures, sampler_table
+    from caps.realize.config import Mechanism, PriorKind
+    from caps.realize.direct import draw_source_residuals
+    from caps.realize.presets import (
+        PRESETS,
+        TINY,
+        Preset,
+        preset_named,
+        preset_to_dict,
+        resized,
+        size_table,
+    )
+    from caps.realize.pretrain import Pretraining
+    from caps.realize.pretrained import SHIPPED, Mode, Pretrained
+    from caps.realize.prior import PRIORS, MaskPool, Prior, fit_prior
+    from caps.realize.router import select_modes
+    from caps.realize.samplers import Sampler
+    from caps.realize.source import Source, encode_source
 
 __all__ = [
     "PRESETS",
     "PRIORS",
+    "SHIPPED",
+    "TINY",
     "MaskPool",
+    "Mechanism",
     "Mode",
     "Preset",
     "Pretrained",
+    "Pretraining",
     "Prior",
     "PriorKind",
     "Sampler",
+    "Source",
+    "draw_source_residuals",
+    "encode_source",
     "fit_prior",
     "preset_named",
+    "preset_to_dict",
+    "realization_checks",
+    "resized",
+    "router_figures",
+    "sampler_table",
     "select_modes",
+    "size_table",
 ]
+
+__getattr__ = on_first_use(__name__)

@@ -31,7 +31,7 @@ def knowledge_modes(family: np.ndarray) -> Modes:
 
 def kmeans_modes(codes: np.ndarray, count: int, *, seed: int) -> Modes:
     """K clusters of the frozen codes z_a, without looking at the families; K = 1 is one mode."""
-    from sklearn.cluster import KMeans
+    from sklearn.cluster import KMeans  # half a second that knowledge modes do without
 
     if not 1 <= count <= len(codes):
         raise InputError(f"cannot make {count} modes of {len(codes)} codes", "choose another K")

@@ -2,7 +2,7 @@
 
 from caps.recover.contamination import suspicion, trim_references
 from caps.recover.diagnosis import diagnose, known_windows
-from caps.recover.injection import RULES
+from caps.recover.injection import RULES, Site
 from caps.recover.pairs import PairSet
 from caps.recover.perturbations import perturbed_pairs
 from caps.recover.recovery import CONSTRUCTIONS, Construction, recover_pairs
@@ -14,6 +14,7 @@ __all__ = [
     "Construction",
     "PairSet",
     "References",
+    "Site",
     "diagnose",
     "known_windows",
     "perturbed_pairs",

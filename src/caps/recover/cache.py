@@ -10,8 +10,7 @@ import numpy as np
 
 from caps.artifacts import read_folder, write_folder
 from caps.errors import ArtifactError, InputError
-from caps.realize import Pretrained
-from caps.realize.presets import preset_to_dict
+from caps.realize import Pretrained, preset_to_dict
 from caps.recover.references import References
 
 KIND = "caps.counterparts"

@@ -10,8 +10,7 @@ import torch
 from torch import Tensor
 
 from caps.errors import InputError
-from caps.realize import Pretrained, Sampler
-from caps.realize.direct import draw_source_residuals
+from caps.realize import Pretrained, Sampler, draw_source_residuals
 from caps.recover.cache import cached
 from caps.recover.injection import inject
 from caps.recover.pairs import NO_MODE, PairSet

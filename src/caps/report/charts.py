@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from caps.arrays import FloatArray
 from caps.plots import Timeline, thin_line
-from caps.report.content import Channel, EventCard, FloatArray, Panel, Report
+from caps.report.content import Channel, EventCard, Panel, Report
 
 Chart = dict[str, Any]
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from caps.arrays import FloatArray
 from caps.errors import InputError
 from caps.events import Event
 from caps.plots import Timeline
 
-FloatArray = NDArray[np.float64]
 Fact = str | int | float
 DIRECTIONS = ("up", "down", "both")
 

@@ -13,7 +13,7 @@ from caps.plots import Timeline, plotly_script, render_page
 from caps.report import sentences
 from caps.report.charts import MOST_BANDS, band, overview_chart, panel_chart, shown_channels
 from caps.report.content import Budget, EventCard, Report
-from caps.series.quality import duration
+from caps.series import duration
 
 MOST_PANELS = 40  # charts of single events: the strongest
 MOST_ROWS = 1_000  # of the table of events: the strongest

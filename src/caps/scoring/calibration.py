@@ -11,15 +11,14 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from caps.arrays import FloatArray
 from caps.configuration import check_keys
 from caps.errors import ArtifactError, InputError
 from caps.network import expit, logit
 from caps.scoring.config import CalibrationConfig
 from caps.scoring.spans import EventRules, event_spans
-
-FloatArray = NDArray[np.float64]
 
 LARGEST_LOGIT = 40.0  # its sigmoid is exactly 1 in float64
 SECONDS = {
@@ -137,7 +136,7 @@ class Calibration:
     @classmethod
     def from_dict(cls, facts: Mapping[str, Any]) -> Self:
         """The calibration that `to_dict` described; other or missing keys are errors."""
-        check_keys(cls, facts, "a calibration")
+        check_keys(facts, cls, "a calibration")
         try:
             made = cls(
                 rules=EventRules.from_dict(facts["rules"]),

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from caps.arrays import FloatArray, Singles
 from caps.network import RowDetector
 from caps.scoring.calibration import Calibration
 from caps.scoring.context import ScoringContext
@@ -13,10 +14,7 @@ from caps.scoring.evidence import bounded, evidence_of, tail_evidence
 from caps.scoring.level import LevelRange
 from caps.scoring.memory import Memory, Recall, combine_with_detector
 from caps.scoring.standardiser import Standardiser
-from caps.series.scaling import CLIP
-
-FloatArray = NDArray[np.float64]
-Singles = NDArray[np.float32]
+from caps.series import CLIP
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -52,9 +52,6 @@ class ScoringConfig(Configuration):
     known_rows: int = 20_000  # that a known anomaly is compared with: the last ones
     causal_rows: int = 4_000  # of calibration that are scored one window a row
 
-    def __post_init__(self) -> None:
-        self.check_numbers()
-
 
 @dataclass(frozen=True, slots=True)
 class CalibrationConfig(Configuration):
@@ -72,9 +69,6 @@ class CalibrationConfig(Configuration):
     least_scale: float = 1e-3  # of a tail without peaks
     fewest_rows: int = 32
 
-    def __post_init__(self) -> None:
-        self.check_numbers()
-
 
 @dataclass(frozen=True, slots=True)
 class ModelConfig(Configuration):
@@ -85,6 +79,3 @@ class ModelConfig(Configuration):
     neighbours: NeighbourConfig = field(default_factory=NeighbourConfig)
     scoring: ScoringConfig = field(default_factory=ScoringConfig)
     calibration: CalibrationConfig = field(default_factory=CalibrationConfig)
-
-    def __post_init__(self) -> None:
-        self.check_numbers()

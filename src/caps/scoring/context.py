@@ -4,13 +4,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from caps.arrays import FloatArray
 from caps.neighbours import TrainingOverlap
 from caps.scoring.config import ScoringConfig
 from caps.series import bridge
-
-FloatArray = NDArray[np.float64]
 
 NEW = TrainingOverlap()  # rows none of which are training rows
 

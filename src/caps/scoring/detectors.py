@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from caps.arrays import FloatArray
 from caps.neighbours import deviation, normal_counterpart
 from caps.network import Detector, DetectorConfig, held_out, references_in, train_detector
 from caps.realize import Pretrained
@@ -25,8 +25,6 @@ from caps.recover import (
 )
 from caps.scoring.training_part import TrainingPart
 from caps.training import Report
-
-FloatArray = NDArray[np.float64]
 
 RECOVERING = 0.4  # of the time of a channel; the rest is training
 

@@ -4,14 +4,13 @@ from collections.abc import Mapping
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from caps.arrays import FloatArray
 from caps.errors import InputError
 from caps.network import logit
 from caps.scoring.calibration import Calibration
 from caps.scoring.config import ScoringConfig
 
-FloatArray = NDArray[np.float64]
 Aggregate = Literal["max", "top5"]
 
 AGGREGATES: tuple[Aggregate, ...] = ("max", "top5")

@@ -4,8 +4,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from caps.arrays import FloatArray
 from caps.errors import InputError
 from caps.neighbours import TrainingOverlap, overlap_at, overlap_by_values
 from caps.scoring.calibration import Calibration, alarm_rate
@@ -15,8 +15,6 @@ from caps.scoring.context import NEW, ScoringContext
 from caps.scoring.evidence import Aggregate, combine, score_of, shares
 from caps.scoring.memory import Memory, Standardisers
 from caps.series import Scaler, Series
-
-FloatArray = NDArray[np.float64]
 
 USED_UP = 0.9  # of a budget: less is a budget that no threshold reaches
 

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from caps.arrays import FloatArray
 from caps.errors import InputError
 from caps.neighbours import training_rows
 from caps.scoring.calibration import Calibration, calibrate, calibrate_logits
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from caps.realize import Pretrained
     from caps.scoring.detectors import Detectors
 
-FloatArray = NDArray[np.float64]
 Blocks = list[tuple[slice, slice]]  # rows, and the same with what their windows reach
 # Called with what is being done and the share of the whole fit that is done.
 FitProgress = Callable[[str, float], None]

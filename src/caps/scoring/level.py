@@ -9,13 +9,11 @@ from dataclasses import asdict, dataclass
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from caps.arrays import FloatArray
 from caps.configuration import check_keys
 from caps.errors import ArtifactError
 from caps.scoring.config import ScoringConfig
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +54,7 @@ class LevelRange:
     @classmethod
     def from_dict(cls, facts: Mapping[str, Any]) -> Self:
         """The range that `to_dict` described; other or missing keys are errors."""
-        check_keys(cls, facts, "a range of levels")
+        check_keys(facts, cls, "a range of levels")
         made = cls(**{name: float(value) for name, value in facts.items()})
         if not (np.isfinite([made.low, made.high]).all() and made.low <= made.high):
             raise ArtifactError("a range of levels contradicts itself", "fit it again")

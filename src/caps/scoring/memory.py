@@ -12,18 +12,16 @@ from itertools import groupby
 from typing import Any, Literal, NamedTuple, Self, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
+from caps.arrays import FloatArray, Rows, Singles
 from caps.errors import ArtifactError
+from caps.jobs import in_threads
 from caps.neighbours import (
     FORMS,
     Form,
-    Rows,
-    Singles,
     SubsequenceIndex,
     TrainingOverlap,
     Zone,
-    in_threads,
     observed_share,
     paa,
     paa_of_windows,
@@ -33,7 +31,6 @@ from caps.scoring.config import ModelConfig, ScoringConfig
 from caps.scoring.context import ScoringContext
 from caps.scoring.standardiser import Standardiser
 
-FloatArray = NDArray[np.float64]
 Measure = Literal["distance", "density_ratio"]
 MEASURES: tuple[Measure, ...] = get_args(Measure)
 

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 import numpy as np
 
-from caps.errors import ArtifactError, InputError
+from caps.configuration import check_keys
+from caps.errors import InputError
 from caps.network import DetectorConfig
 from caps.scoring.config import ModelConfig
 from caps.scoring.evidence import AGGREGATES, Aggregate
@@ -305,11 +306,8 @@ class FitOptions:
     @classmethod
     def from_dict(cls, facts: Mapping[str, Any]) -> Self:
         """The options that `to_dict` described; other or missing keys are errors."""
-        odd = set(facts) ^ {name for name, option in OPTIONS.items() if option.saved is not None}
-        if odd:
-            raise ArtifactError(
-                f"a model with odd or missing options: {', '.join(sorted(odd))}", "fit it again"
-            )
+        saved = [name for name, option in OPTIONS.items() if option.saved is not None]
+        check_keys(facts, saved, "options")
         return cls(**{name: OPTIONS[name].restored(value) for name, value in facts.items()})
 
 

@@ -6,10 +6,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from caps.arrays import FloatArray
 from caps.configuration import Configuration
 from caps.errors import InputError
 
-FloatArray = NDArray[np.float64]
 Spans = NDArray[np.intp]  # (event, 2): start and end, the end exclusive
 
 

@@ -4,11 +4,9 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from caps.arrays import FloatArray
 from caps.scoring.config import ScoringConfig
-
-FloatArray = NDArray[np.float64]
 
 QUARTILE = 0.6745  # of a normal distribution, in std
 

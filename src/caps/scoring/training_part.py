@@ -8,11 +8,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from caps.arrays import FloatArray
 from caps.scoring.channels import two_values
 from caps.scoring.config import ModelConfig
 from caps.series import Scaler, Series
 
-FloatArray = NDArray[np.float64]
 Spans = Sequence[tuple[int, int]]
 Sort = Literal["varied", "constant", "binary", "silent"]
 

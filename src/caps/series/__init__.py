@@ -1,43 +1,54 @@
 """The one input boundary: any table of measurements becomes a `Series`, results go back aligned."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from caps.series.gaps import bridge
-from caps.series.moments import local_times, read_moment, write_moment
-from caps.series.reassembly import Reassembly, reassemble, window_weights
-from caps.series.sampling import Sampling
-from caps.series.scaling import Scaler
-from caps.series.series import Series
-from caps.series.windows import (
-    SlidingWindows,
-    chunked_windows,
-    pad_short,
-    sliding_windows,
-    window_starts,
-)
+from caps.lazy import on_first_use
 
 if TYPE_CHECKING:
+    from caps.series.columns import MISSING_WORDS
+    from caps.series.files import need_pyarrow
+    from caps.series.gaps import bridge
+    from caps.series.layout import is_time_name
+    from caps.series.moments import Time, Unit, local_times, read_moment, write_moment
+    from caps.series.origin import Origin
+    from caps.series.quality import duration
     from caps.series.reading import Format, read, read_many, scan
-
-# Readers of tables need narwhals; a scorer of arrays does without (docs/export.md).
-_READERS = ("Format", "read", "read_many", "scan")
+    from caps.series.reassembly import Reassembly, reassemble, window_weights
+    from caps.series.sampling import Sampling, sampling_of
+    from caps.series.scaling import CLIP, Scaler
+    from caps.series.series import Series
+    from caps.series.windows import (
+        SlidingWindows,
+        chunked_windows,
+        pad_short,
+        sliding_windows,
+        window_starts,
+    )
 
 __all__ = [
+    "CLIP",
+    "MISSING_WORDS",
     "Format",
+    "Origin",
     "Reassembly",
     "Sampling",
     "Scaler",
     "Series",
     "SlidingWindows",
+    "Time",
+    "Unit",
     "bridge",
     "chunked_windows",
+    "duration",
+    "is_time_name",
     "local_times",
+    "need_pyarrow",
     "pad_short",
     "read",
     "read_many",
     "read_moment",
     "reassemble",
+    "sampling_of",
     "scan",
     "sliding_windows",
     "window_starts",
@@ -45,8 +56,4 @@ __all__ = [
     "write_moment",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _READERS:
-        raise AttributeError(f"module 'caps.series' has no attribute {name!r}")
-    return getattr(import_module("caps.series.reading"), name)
+__getattr__ = on_first_use(__name__)

@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from caps.arrays import FloatArray
 from caps.errors import InputError
-from caps.series.columns import FloatArray, numbers, rounds_integers
+from caps.series.columns import numbers, rounds_integers
 from caps.series.csv_lines import blank_remark
 from caps.series.layout import (
     Request,

@@ -122,7 +122,7 @@ def is_parquet(path: Path) -> bool:
 
 def _csv_tables(path: Path, form: CsvFormat, rows: int | None = None) -> Iterator[Table]:
     """The file in tables of at most `rows` rows, or as one."""
-    import pandas as pd
+    import pandas as pd  # half a second that other tables do without
 
     layout = _csv_layout(path, form)
     with (
@@ -258,6 +258,7 @@ def _python_encoding(encoding: str) -> str:
 
 @contextmanager
 def _csv_errors(path: Path, form: CsvFormat) -> Iterator[None]:
+    # half a second that other tables do without
     from pandas.errors import EmptyDataError, ParserError, ParserWarning
 
     try:
@@ -286,15 +287,19 @@ def _csv_errors(path: Path, form: CsvFormat) -> Iterator[None]:
         ) from None
 
 
-@contextmanager
-def _parquet(path: Path) -> Iterator[Any]:
+def need_pyarrow(what: str) -> tuple[Any, Any]:
+    """Pyarrow and its Parquet part, or a refusal of what needs them."""
     try:
-        import pyarrow as pa
+        import pyarrow as pa  # an extra, a tenth of a second to import
         import pyarrow.parquet as pq
     except ImportError:
-        raise InputError(
-            "reading Parquet needs pyarrow", "pip install 'caps-tsad[parquet]'"
-        ) from None
+        raise InputError(f"{what} needs pyarrow", "pip install 'caps-tsad[parquet]'") from None
+    return pa, pq
+
+
+@contextmanager
+def _parquet(path: Path) -> Iterator[Any]:
+    pa, pq = need_pyarrow("reading Parquet")
     try:
         # Without pre-buffering a row group is decoded batch by batch.
         yield pq.ParquetFile(path, pre_buffer=False, buffer_size=1 << 20)
@@ -310,7 +315,7 @@ def _parquet_table(path: Path) -> Table:
 
 
 def _parquet_chunks(path: Path, rows: int) -> Iterator[Table]:
-    import pyarrow as pa
+    import pyarrow as pa  # an extra, a tenth of a second to import
 
     first_row = 0
     with _parquet(path) as file:
@@ -321,7 +326,7 @@ def _parquet_chunks(path: Path, rows: int) -> Iterator[Table]:
 
 def _arrow_rows(table: Any, first_row: int) -> Table:
     """Arrow columns whose results go back as pandas: a file belongs to no library."""
-    import pandas as pd
+    import pandas as pd  # half a second that other tables do without
 
     names = table.column_names
     unique_names(names)

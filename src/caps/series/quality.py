@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from caps.series.columns import FloatArray
+from caps.arrays import FloatArray
 from caps.series.moments import write_moment
 
 if TYPE_CHECKING:

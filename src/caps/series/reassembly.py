@@ -5,8 +5,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from caps.arrays import FloatArray
 from caps.errors import InputError
-from caps.series.columns import FloatArray
 
 WeightKind = Literal["triangular", "hann", "flat"]
 

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from caps.arrays import FloatArray
+from caps.configuration import check_keys
 from caps.errors import ArtifactError, InputError
-from caps.series.columns import FloatArray
 from caps.series.series import Series
 
 SPREAD_FLOOR = 1e-3  # of the range: one value in a million must not set the scale alone
@@ -100,10 +101,7 @@ class Scaler:
     @classmethod
     def from_dict(cls, facts: Mapping[str, Any]) -> "Scaler":
         """The scaler that `to_dict` described; other or missing keys are errors."""
-        wanted = {"centre", "spread", "clip"}
-        if set(facts) != wanted:
-            odd = ", ".join(sorted(set(facts) ^ wanted))
-            raise ArtifactError(f"a scaler with odd or missing keys: {odd}", "write it again")
+        check_keys(facts, ("centre", "spread", "clip"), "a scaler")
         try:
             centre = np.array(facts["centre"], dtype=np.float64)
             spread = np.array(facts["spread"], dtype=np.float64)

@@ -8,16 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from caps.arrays import BoolArray, FloatArray
 from caps.errors import InputError
-from caps.series.columns import FloatArray
 from caps.series.moments import read_moment, write_moment
 from caps.series.origin import Origin, Rows
 from caps.series.quality import constant_channels, duration
 from caps.series.quality import notes as quality_notes
 from caps.series.sampling import Sampling, grid_positions, sampling_of
 from caps.series.timestamps import TimeArray
-
-BoolArray = NDArray[np.bool_]
 
 MOST_GRID_ROWS = 10  # per row given: a longer grid is nearly all gap
 

@@ -79,7 +79,7 @@ def _frame_table(frame: nw.DataFrame[Any]) -> Table:
 
 
 def _pandas_table(source: Any) -> Table:
-    import pandas as pd
+    import pandas as pd  # half a second that other tables do without
 
     frame = source.to_frame(source.name or "value") if isinstance(source, pd.Series) else source
     if isinstance(frame.columns, pd.MultiIndex):
@@ -100,7 +100,7 @@ def _pandas_table(source: Any) -> Table:
 
 def _pandas_index(index: Any) -> nw.Series[Any] | None:
     """The index as a column, None when it only counts rows."""
-    import pandas as pd
+    import pandas as pd  # half a second that other tables do without
 
     if isinstance(index, pd.MultiIndex):
         if any(isinstance(level, pd.DatetimeIndex) for level in index.levels):

@@ -1,6 +1,14 @@
 """The HTTP service and its page: upload a series, fit, look at events, set the alarm budget."""
 
-from caps.serve.app import create_app
-from caps.serve.settings import Settings
+from typing import TYPE_CHECKING
 
-__all__ = ["Settings", "create_app"]
+from caps.lazy import on_first_use
+
+if TYPE_CHECKING:
+    from caps.serve.app import create_app
+    from caps.serve.run import run_service
+    from caps.serve.settings import MEGABYTE, Settings
+
+__all__ = ["MEGABYTE", "Settings", "create_app", "run_service"]
+
+__getattr__ = on_first_use(__name__)

@@ -15,6 +15,7 @@ from typing import Any
 from caps.errors import CapsError
 from caps.jobs import report
 from caps.scoring import OPTIONS
+from caps.series import read
 from caps.serve.files import FACTS, MODEL, UNFINISHED
 from caps.serve.refusals import FULL, disk_full
 
@@ -37,8 +38,7 @@ def fit(job: dict[str, Any]) -> dict[str, str]:
 
 def fit_and_save(job: dict[str, Any], out: Path) -> None:
     """Fit, and write model and facts to `out`, which appears as a whole."""
-    from caps.estimator import CAPS
-    from caps.series import read
+    from caps.estimator import CAPS  # torch: two seconds that a refusal does without
 
     started = time.monotonic()
     request = job["request"]

@@ -108,7 +108,7 @@ def connections(head_seconds: float, most_waiting: int) -> type[Connection]:
 def _room() -> int:
     """Half of the files that this process may open: the rest is for requests and the disk."""
     try:
-        import resource
+        import resource  # absent on Windows
     except ImportError:  # pragma: no cover - Windows
         return sys.maxsize
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)

@@ -12,9 +12,7 @@ from caps.estimator import CAPS
 from caps.events import Analysis, event_table, score_table
 from caps.events import Event as FoundEvent
 from caps.events import Nearest as FoundNearest
-from caps.report import render_report
-from caps.report.analysed import analysed_report, budgets_of
-from caps.report.sentences import KINDS, rarity
+from caps.report import KINDS, analysed_report, budgets_of, rarity, render_report
 from caps.scoring import alarm_rate
 from caps.serve.lines import Axis, listed
 from caps.serve.schemas import BudgetFacts, Event, Events, Explained, Lines, Nearest, View

@@ -3,13 +3,11 @@
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from caps.arrays import FloatArray
 from caps.plots import Timeline, thin_line
 from caps.series import Series, write_moment
 from caps.serve.schemas import Line, Lines, Rows
-
-FloatArray = NDArray[np.float64]
 
 
 class Axis:

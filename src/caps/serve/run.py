@@ -17,12 +17,13 @@ KEPT_OPEN = 30  # seconds a connection stays open for the next request
 MOST_BACKLOG = 2048
 
 
-def run(settings: Settings, announce: Callable[[str], None] = print) -> None:
+def run_service(settings: Settings, announce: Callable[[str], None] = print) -> None:
     """Serve until a signal arrives; requests and a nearly finished fit may end in peace.
 
     `announce` is told the address once the directory and the port are the service's own.
     """
     try:
+        # Extras, and a second that a refusal does without.
         from caps.serve.app import create_app
     except ImportError as error:
         raise InputError(
@@ -43,6 +44,7 @@ def run(settings: Settings, announce: Callable[[str], None] = print) -> None:
 
 def server(app: "FastAPI", settings: Settings) -> "uvicorn.Server":
     """The server with its limits on connections."""
+    # As above.
     import uvicorn
 
     from caps.serve.connections import connections

@@ -8,8 +8,7 @@ from typing import Any
 from starlette.requests import ClientDisconnect, Request
 
 from caps.errors import InputError
-from caps.series import Series, read, write_moment
-from caps.series.quality import duration
+from caps.series import Series, duration, read, write_moment
 from caps.serve.files import DATA, SERIES
 from caps.serve.refusals import Refusal
 from caps.serve.settings import Settings

@@ -25,18 +25,4 @@ __all__ = [
     "save_streams",
 ]
 
-__getattr__ = on_first_use(
-    __name__,
-    {
-        "ArrivalConfig": "config",
-        "Counts": "arrivals",
-        "DriftConfig": "config",
-        "DriftWatch": "drift",
-        "EventChange": "tracker",
-        "SavedStreams": "storage",
-        "Stream": "stream",
-        "StreamConfig": "config",
-        "Update": "stream",
-        "save_streams": "storage",
-    },
-)
+__getattr__ = on_first_use(__name__)

@@ -11,11 +11,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from caps.arrays import FloatArray
 from caps.stream.config import ArrivalConfig
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(slots=True)

@@ -18,9 +18,6 @@ class ArrivalConfig(Configuration):
     returning: int = 5  # rows in sequence before a jump that show it to have been false
     remembered: int = 512  # positions handed on, to tell a repeated row from a late one
 
-    def __post_init__(self) -> None:
-        self.check_numbers()
-
 
 @dataclass(frozen=True, slots=True)
 class DriftConfig(Configuration):
@@ -33,9 +30,6 @@ class DriftConfig(Configuration):
     shares: tuple[float, ...] = (0.02, 0.05, 0.1, 0.2, 0.4)  # of p-values, at either end
     stakes: tuple[float, ...] = (0.25, 0.75)  # of the capital
     doubt: float = 0.01  # that a share is larger than its limit
-
-    def __post_init__(self) -> None:
-        self.check_numbers()
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +44,3 @@ class StreamConfig(Configuration):
 
     arrivals: ArrivalConfig = field(default_factory=ArrivalConfig)
     drift: DriftConfig = field(default_factory=DriftConfig)
-
-    def __post_init__(self) -> None:
-        self.check_numbers()

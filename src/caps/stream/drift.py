@@ -14,12 +14,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from caps.arrays import FloatArray
 from caps.scoring import Calibration
 from caps.stream.config import DriftConfig
-
-FloatArray = NDArray[np.float64]
 
 GOLDEN = 0.6180339887498949
 

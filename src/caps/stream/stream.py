@@ -13,16 +13,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from caps.arrays import FloatArray
 from caps.errors import InputError
 from caps.scoring import Fitted
-from caps.series import Series, read_moment
-from caps.series.moments import Time
+from caps.series import Series, Time, read_moment
 from caps.stream.arrivals import Arrival, Arrivals, Counts
 from caps.stream.config import StreamConfig
 from caps.stream.drift import DriftWatch
 from caps.stream.tracker import EventChange, EventTracker
-
-FloatArray = NDArray[np.float64]
 
 GROUP = 1024  # rows scored at once, when many arrive
 NANOSECOND = np.timedelta64(1, "ns")

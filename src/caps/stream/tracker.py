@@ -5,12 +5,11 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from caps.arrays import FloatArray
 from caps.events import Event
 from caps.scoring import EventRules, shares
 
-FloatArray = NDArray[np.float64]
 Happening = Literal["opened", "updated", "closed"]
 
 

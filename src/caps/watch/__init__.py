@@ -4,13 +4,14 @@ from caps.watch.following import Lines
 from caps.watch.incidents import Incident, Incidents
 from caps.watch.records import Record, Records
 from caps.watch.state import WatchState
-from caps.watch.watcher import Watcher
+from caps.watch.watcher import ModelOf, Watcher
 from caps.watch.webhook import Webhook
 
 __all__ = [
     "Incident",
     "Incidents",
     "Lines",
+    "ModelOf",
     "Record",
     "Records",
     "WatchState",

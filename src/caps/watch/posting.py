@@ -18,7 +18,7 @@ def post(
     """Send it; what went wrong, if anything, and whether to try again."""
     request = urllib.request.Request(url, data=body, headers=dict(headers), method="POST")
     line = _Line()
-    opener = urllib.request.build_opener(_Handler(line), _SecureHandler(line), _NoRedirect())
+    opener = urllib.request.build_opener(_Handler(line), _NoRedirect())
     # The timeout of a socket bounds each wait, and an answer may trickle in for ever.
     limit = threading.Timer(seconds, line.hang_up)
     limit.daemon = True
@@ -71,19 +71,13 @@ def _connection(kind: type[http.client.HTTPConnection], line: _Line) -> Any:
     return Connection
 
 
-class _Handler(urllib.request.HTTPHandler):
+class _Handler(urllib.request.HTTPHandler, urllib.request.HTTPSHandler):
     def __init__(self, line: _Line) -> None:
         super().__init__()
         self.line = line
 
     def http_open(self, request: urllib.request.Request) -> http.client.HTTPResponse:
         return self.do_open(_connection(http.client.HTTPConnection, self.line), request)
-
-
-class _SecureHandler(urllib.request.HTTPSHandler):
-    def __init__(self, line: _Line) -> None:
-        super().__init__()
-        self.line = line
 
     def https_open(self, request: urllib.request.Request) -> http.client.HTTPResponse:
         return self.do_open(_connection(http.client.HTTPSConnection, self.line), request)

@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 
 from caps.errors import InputError
-from caps.series import read_moment
-from caps.series.columns import MISSING_WORDS
-from caps.series.layout import is_time_name
+from caps.series import MISSING_WORDS, is_time_name, read_moment
 from caps.watch.following import LONGEST
 
 DELIMITERS = ",;\t|"

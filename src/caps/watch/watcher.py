@@ -8,10 +8,10 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from caps.arrays import FloatArray
 from caps.errors import ArtifactError, InputError
-from caps.series.quality import duration
+from caps.series import duration
 from caps.stream import Counts, EventChange, Stream, Update
 from caps.watch.following import Lines
 from caps.watch.incidents import Incident, Incidents, shown
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from caps.estimator import CAPS
 
 Line = dict[str, Any]
-FloatArray = NDArray[np.float64]
 ModelOf = Callable[[str], "CAPS | None"]
 
 PATIENCE = 0.25  # seconds to wait for lines before looking at the clock and at signals

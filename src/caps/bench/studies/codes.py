@@ -6,7 +6,7 @@ from typing import Any
 from caps.bench.rendering import Entry, Table, figure
 from caps.bench.studies.study import Report, StudyRun
 from caps.inspection import code_clouds, draw_clouds, draw_panels, recombined, view
-from caps.realize.checks import realization_checks
+from caps.realize import realization_checks
 from caps.represent import representation_checks
 from caps.simulate import simulate_pairs
 

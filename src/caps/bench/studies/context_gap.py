@@ -15,11 +15,17 @@ from caps.bench.rendering import Entry, Table, figure
 from caps.bench.studies.drawing import draw_stacks
 from caps.bench.studies.study import Report, StudyRun
 from caps.realize import Mode, Pretrained
-from caps.simulate import FAMILIES, WINDOW
-from caps.simulate.anomaly.catalogue import CATALOGUE
-from caps.simulate.anomaly.events import Bases, in_context, survey
-from caps.simulate.anomaly.operation import Operation, Place
-from caps.simulate.normal.catalogue import draw_normal
+from caps.simulate import (
+    CATALOGUE,
+    FAMILIES,
+    WINDOW,
+    Bases,
+    Operation,
+    Place,
+    draw_normal,
+    in_context,
+    survey,
+)
 
 LENGTH = 2_048  # of the normal series that contexts are cut from
 ROWS = 192

@@ -15,8 +15,7 @@ from caps.bench.studies.variants import PREFIX, TRAINED
 from caps.bench.studies.weights import AMOUNTS, CLUSTERS, budget, recipes, trained, with_prior
 from caps.bench.summary import METRICS
 from caps.inspection import draw_confusion, view
-from caps.realize import PRIORS, PriorKind
-from caps.realize.checks import router_figures
+from caps.realize import PRIORS, PriorKind, router_figures
 from caps.simulate import simulate_pairs
 
 if TYPE_CHECKING:

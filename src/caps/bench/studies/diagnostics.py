@@ -14,10 +14,8 @@ from caps.bench.rendering import Entry, Table, figure
 from caps.bench.studies.drawing import draw_stacks
 from caps.bench.studies.study import Report, StudyRun
 from caps.network import Detector, DetectorConfig, held_out_blocks, train_detector
-from caps.realize import Pretrained
-from caps.realize.direct import draw_source_residuals
-from caps.recover import RULES, References, known_windows, recover_pairs, reference_windows
-from caps.recover.injection import Site
+from caps.realize import Pretrained, draw_source_residuals
+from caps.recover import RULES, References, Site, known_windows, recover_pairs, reference_windows
 from caps.series import Scaler
 
 SOURCES = ("Rule-based injection", "Direct source-residual injection", "CAPS")

@@ -7,8 +7,8 @@ from typing import Any, Self
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
+from caps.arrays import FloatArray
 from caps.bench.caps_methods import Span
 from caps.bench.settings import weights_hash
 from caps.errors import InputError
@@ -22,8 +22,6 @@ from caps.recover import (
     trim_references,
 )
 from caps.series import Scaler
-
-FloatArray = NDArray[np.float64]
 
 REFERENCES = 384  # as many as the estimator takes
 FEW_REFERENCES = 100  # of a file in the study of contamination (appendix D.1)

@@ -16,8 +16,8 @@ from caps.artifacts import write_text
 from caps.bench.datasets import SeriesFile
 from caps.bench.rendering import Table, as_json, markdown
 from caps.bench.runner import RunProgress
-from caps.bench.scoring_constants import constants_behind
 from caps.bench.settings import weights_hash
+from caps.bench.source_code import code_of
 from caps.bench.studies.parts import Setting
 from caps.bench.studies.variants import make_variant
 from caps.errors import InputError
@@ -110,10 +110,10 @@ class StudyRun:
     ) -> dict[str, Any]:
         """What `make` returns, a JSON value, kept for the next call with the same `key`.
 
-        And with the same constants behind it: others would give another value.
+        And with the same code behind it: other code would give another value.
         """
         module = (make.func if isinstance(make, partial) else make).__module__
-        facts = {**key, "version": caps.__version__, "constants": constants_behind(module)}
+        facts = {**key, "version": caps.__version__, "code": code_of(module)}
         digest = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:12]
         path = self.out / "kept" / f"{name}.{digest}.json"
         if path.is_file():

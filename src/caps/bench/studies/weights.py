@@ -12,12 +12,20 @@ from typing import Any
 from caps.artifacts import MANIFEST
 from caps.bench.studies.study import StudyRun
 from caps.errors import InputError
-from caps.realize import PRIORS, Preset, Pretrained, PriorKind, Sampler, fit_prior, preset_named
-from caps.realize.config import Mechanism
-from caps.realize.presets import TINY
-from caps.realize.pretrain import Pretraining
-from caps.realize.pretrained import SHIPPED
-from caps.realize.source import encode_source
+from caps.realize import (
+    PRIORS,
+    SHIPPED,
+    TINY,
+    Mechanism,
+    Preset,
+    Pretrained,
+    Pretraining,
+    PriorKind,
+    Sampler,
+    encode_source,
+    fit_prior,
+    preset_named,
+)
 from caps.simulate import simulate_pairs
 from caps.training import Schedule
 

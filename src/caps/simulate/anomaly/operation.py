@@ -30,6 +30,10 @@ class Place(Enum):
     TO_THE_END = "from the onset past the end of the window"
 
 
+def anything(bases: Bases) -> np.ndarray:
+    return np.ones(len(bases.series))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
     """A named way to make a normal stretch anomalous."""
@@ -38,7 +42,7 @@ class Operation:
     render: Render
     lengths: Lengths
     reason: str
-    suits: Suits
+    suits: Suits = anything
     weight: float = 1.0
     place: Place = Place.ANYWHERE
     tapered: bool = False  # blend over 1-4 steps at both ends, inside the support
@@ -48,10 +52,6 @@ class Operation:
     @property
     def family(self) -> str:
         return {"P": "point", "Q": "periodic", "T": "trend"}[self.name[0]]
-
-
-def anything(bases: Bases) -> np.ndarray:
-    return np.ones(len(bases.series))
 
 
 def seasonal(bases: Bases) -> np.ndarray:

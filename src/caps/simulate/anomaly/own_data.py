@@ -4,7 +4,7 @@ import numpy as np
 from scipy.ndimage import uniform_filter1d
 
 from caps.simulate.anomaly.events import Bases, Events
-from caps.simulate.anomaly.operation import Operation, Rendered, anything, periods
+from caps.simulate.anomaly.operation import Operation, Rendered, periods
 from caps.simulate.normal.catalogue import GENERATORS
 
 # Reversing, mirroring or moving a stretch of these leaves a series with the same law: no anomaly.
@@ -251,7 +251,6 @@ OWN_DATA = (
         name="Q15 noise burst",
         render=noise_burst,
         lengths=periods(0.5, 3, shortest=8, longest=128),
-        suits=anything,
         tapered=True,
         scalable=True,
         covers=True,
@@ -261,7 +260,6 @@ OWN_DATA = (
         name="Q16 smoothing",
         render=smoothing,
         lengths=periods(0.7, 3, shortest=16, longest=128),
-        suits=anything,
         tapered=True,
         covers=True,
         reason="averaged, interpolated or re-sampled data",

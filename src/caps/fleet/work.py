@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from caps.artifacts import write_text
 from caps.errors import CapsError, InputError
+from caps.events import load_weights, score_table
 from caps.fleet.plan import Entry
 from caps.fleet.tables import event_columns, score_columns, strongest, write_part
 from caps.json_text import parse_json
@@ -19,7 +20,7 @@ from caps.scoring import FitOptions
 from caps.series import Series, read
 
 if TYPE_CHECKING:
-    from caps.estimator import CAPS
+    from caps.estimator import CAPS  # torch: two seconds that a refusal does without
 
 JOURNAL = "fleet.json"  # in the folder of a fleet from the start
 MODELS, SCORES, EVENTS, DONE = "models", "scores", "events", "done"
@@ -113,7 +114,7 @@ def work(task: Task) -> Outcome:
 
 
 def _fitted(task: Task) -> dict[str, Any]:
-    from caps.estimator import CAPS
+    from caps.estimator import CAPS  # torch: two seconds that a refusal does without
 
     entry = task.entry
     assert isinstance(task.options, FitOptions)
@@ -137,7 +138,7 @@ def _fitted(task: Task) -> dict[str, Any]:
 
 
 def _scored(task: Task) -> dict[str, Any]:
-    from caps.estimator import CAPS
+    from caps.estimator import CAPS  # torch: two seconds that a refusal does without
 
     entry, options = task.entry, task.options
     assert task.models is not None
@@ -156,8 +157,6 @@ def _scored(task: Task) -> dict[str, Any]:
 
 def _write(task: Task, model: "CAPS", series: Series, told: dict[str, Any]) -> dict[str, Any]:
     """Write model, scores and events, then the marker; return the facts of the series."""
-    from caps.events import score_table
-
     entry, analysis = task.entry, model.analyze(series)
     scores = score_columns(entry.id, series, score_table(analysis))
     events = event_columns(entry.id, analysis.explanations())
@@ -193,8 +192,6 @@ def _series(task: Task, columns: tuple[str, ...] | None, time: Any) -> Series:
 @cache
 def _weights(folder: str | None) -> Any:
     """The pretrained modules, loaded once in a process."""
-    from caps.events import load_weights
-
     return load_weights(folder)
 
 
