@@ -17,7 +17,7 @@ from caps.recover import (
     reference_windows,
 )
 from caps.recover import injection as rules
-from caps.recover.visibility import LEAST, local_spread, visible
+from caps.recover.visibility import LEAST, local_std, visible
 
 every_construction = pytest.mark.parametrize("construction", CONSTRUCTIONS)
 
@@ -187,7 +187,7 @@ def test_an_effect_below_a_tenth_of_the_local_spread_does_not_show() -> None:
     window = np.sin(np.arange(256) / 5.0)[None].astype(np.float32)
     support = np.zeros((1, 256), dtype=bool)
     support[0, 100:110] = True
-    least = LEAST * local_spread(window, support)[0]
+    least = LEAST * local_std(window, support)[0]
     for factor, shown in ((0.9, False), (1.1, True)):
         changed = window + np.float32(factor * least) * support
         assert visible(window, changed, support)[0] == shown

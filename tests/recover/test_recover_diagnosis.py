@@ -89,7 +89,7 @@ def test_a_known_stretch_of_a_short_series_is_padded() -> None:
     assert np.flatnonzero(support[0]).tolist() == list(range(246, 256))
 
 
-@pytest.mark.parametrize("stretch", [(5, 5), (-1, 4), (90, 101), (8, 3)])
-def test_a_stretch_outside_the_series_is_refused(stretch: tuple[int, int]) -> None:
+@pytest.mark.parametrize("span", [(5, 5), (-1, 4), (90, 101), (8, 3)])
+def test_a_stretch_outside_the_series_is_refused(span: tuple[int, int]) -> None:
     with pytest.raises(InputError, match="name rows of the series"):
-        known_windows(np.zeros(100), None, [stretch])
+        known_windows(np.zeros(100), None, [span])

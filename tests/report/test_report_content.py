@@ -142,11 +142,11 @@ def test_the_nearest_stretch_of_a_panel_fits_its_values() -> None:
 def test_a_panel_draws_the_nearest_stretch_where_there_is_one() -> None:
     values, nothing = np.ones((3, 2)), np.full((3, 2), np.nan)
     nearest = np.array([[np.nan, np.nan], [4.0, np.nan], [5.0, np.nan]])
-    told = event(contributions={"flow": 0.9, "heat": 0.1})
+    card = event(contributions={"flow": 0.9, "heat": 0.1})
     lines = {}
     for past in (None, nearest):
         chart = panel_chart(
-            told, Panel(7, ("flow", "heat"), values, nothing, past), small().timeline
+            card, Panel(7, ("flow", "heat"), values, nothing, past), small().timeline
         )
         lines[past is not None] = {line["name"]: line for line in chart["data"]}
     assert set(lines[True]) - set(lines[False]) == {"flow, nearest past"}

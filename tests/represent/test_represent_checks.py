@@ -28,9 +28,9 @@ def mirrored_pairs() -> PairBatch:
     support[:, HALF:] = True
     anomalous = normal.copy()
     # By family: point 0 to 39, periodic 40 to 79, trend 80 to 119.
-    place = np.empty(COUNT, dtype=np.int64)
-    place[np.argsort(pairs.family, kind="stable")] = np.arange(COUNT)
-    anomalous[np.arange(COUNT), HALF + place] += 2
+    offset = np.empty(COUNT, dtype=np.int64)
+    offset[np.argsort(pairs.family, kind="stable")] = np.arange(COUNT)
+    anomalous[np.arange(COUNT), HALF + offset] += 2
     return replace(pairs, normal=normal, anomalous=anomalous, support=support)
 
 

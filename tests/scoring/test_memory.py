@@ -149,19 +149,19 @@ def test_more_noise_from_now_on_is_not_an_anomaly_everywhere(remembered: Memory)
 
 
 def test_usual_is_never_narrowed_by_what_is_scored() -> None:
-    usual = Standardiser(0.0, 1.0)
-    assert usual.adapted(np.full(50, -3.0), CONFIG) == usual
-    wide = usual.adapted(np.linspace(0, 10, 101), CONFIG)
+    standardiser = Standardiser(0.0, 1.0)
+    assert standardiser.adapted(np.full(50, -3.0), CONFIG) == standardiser
+    wide = standardiser.adapted(np.linspace(0, 10, 101), CONFIG)
     assert wide.mean == 4.5  # half a spread of training is chance
     assert wide.std == pytest.approx(2.5 / 0.6745 / 1.5)
 
 
 def test_rows_closer_than_usual_do_not_widen_what_is_usual() -> None:
     """Rows that were compared with themselves unnoticed must not hide the others."""
-    usual = Standardiser(-1.5, 0.5)
+    standardiser = Standardiser(-1.5, 0.5)
     noise = np.random.default_rng(0).normal(-1.5, 0.5, 1000)
     themselves = np.full(900, -5.8)
-    assert usual.adapted(np.concatenate([themselves, noise]), CONFIG) == usual
+    assert standardiser.adapted(np.concatenate([themselves, noise]), CONFIG) == standardiser
 
 
 def test_a_part_too_short_or_hardly_observed_leaves_no_memory() -> None:

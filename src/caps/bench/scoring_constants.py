@@ -89,10 +89,10 @@ def _imports(module: str) -> tuple[str, ...]:
 
 def _home(module: str, name: str) -> str:
     """Where a name imported from a module lives: packages pass names on."""
-    place = import_module(module)
-    if hasattr(place, "__path__") and find_spec(f"{module}.{name}") is not None:
+    owner = import_module(module)
+    if hasattr(owner, "__path__") and find_spec(f"{module}.{name}") is not None:
         return f"{module}.{name}"
-    home = getattr(getattr(place, name), "__module__", None) or module
+    home = getattr(getattr(owner, name), "__module__", None) or module
     return home if _is_ours(home) else module
 
 

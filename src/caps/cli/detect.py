@@ -15,7 +15,7 @@ from caps.cli.results import (
     TableFormat,
     print_summary,
     report_of,
-    stretches_in,
+    spans_in,
     write_scores,
     write_table,
 )
@@ -67,7 +67,7 @@ def detect(
     series = read(file, columns=options.columns, time=options.time)
     model = CAPS(**options.parameters())
     with progress_line() as progress:
-        model.fit(series, known_anomalies=stretches_in(known), progress=progress)
+        model.fit(series, known_anomalies=spans_in(known), progress=progress)
     analysis = model.analyze(series)
     run = Run(
         title=file.name,

@@ -31,19 +31,19 @@ def names_in(text: str | None) -> list[str] | None:
     return names
 
 
-def stretches_in(texts: tuple[str, ...]) -> list[tuple[str, str]]:
+def spans_in(texts: tuple[str, ...]) -> list[tuple[str, str]]:
     """The stretches in options like 2024-03-01..2024-03-02 or 500..620.
 
-    >>> stretches_in(("500..620",))
+    >>> spans_in(("500..620",))
     [('500', '620')]
     """
-    stretches = []
+    spans = []
     for text in texts:
         start, dots, end = (part.strip() for part in text.partition(".."))
         if not (start and dots and end):
             raise InputError(f"--known {text!r} is no stretch", "write START..END, rows or moments")
-        stretches.append((start, end))
-    return stretches
+        spans.append((start, end))
+    return spans
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +82,10 @@ class Run:
 def event_facts(event: "Event") -> dict[str, Any]:
     """An event as JSON values; times in UTC, left out where there are none."""
     facts = event.to_dict(lambda time: write_moment(time, "s", separator="T"))
-    left_out = {"channel", "kind_scores"}
+    omitted = {"channel", "kind_scores"}
     if event.start_time is None:
-        left_out |= {"start", "end", "peak"}
-    return {name: value for name, value in facts.items() if name not in left_out}
+        omitted |= {"start", "end", "peak"}
+    return {name: value for name, value in facts.items() if name not in omitted}
 
 
 def write_table(frame: Any, path: Path) -> None:

@@ -17,7 +17,7 @@ class EventConfig(Configuration):
     WHAT: ClassVar[str] = "a configuration of events"
 
     # Extent: which rows of an event deviate from their counterpart.
-    unusual: float = 5.0  # errors beside the event; 4 and 6 are about as good
+    least_errors: float = 5.0  # errors beside the event; 4 and 6 are about as good
     tail: float = 0.1  # of the largest deviation: less is its tail, or an error of its own
     edge: float = 0.4  # of what is unusual: rows next to unusual ones belong to them from here on
     least_deviation: float = 0.02  # in std of training: closer is the same

@@ -18,8 +18,8 @@ def excess(values: FloatArray, counterpart: Counterpart, config: EventConfig) ->
     if counterpart.error is None:
         return None
     away = np.abs(np.nan_to_num(values - counterpart.expected))
-    unusual, tail = config.unusual * counterpart.error, config.tail * float(away.max())
-    return np.asarray(away / max(unusual, tail, config.least_deviation))
+    error, tail = config.least_errors * counterpart.error, config.tail * float(away.max())
+    return np.asarray(away / max(error, tail, config.least_deviation))
 
 
 def deviating(excesses: list[FloatArray], config: EventConfig) -> tuple[int, int] | None:

@@ -72,17 +72,17 @@ def nearest_match(
     memory: Memory,
     values: FloatArray,
     event: Event,
-    usual: Mapping[Part, Standardiser],
+    standardisers: Mapping[Part, Standardiser],
     overlap: TrainingOverlap = NEW,
     *,
     causal: bool = False,
 ) -> Match | None:
     """What the loudest part of the memory compares the scaled values around the peak with.
 
-    `usual` is what the scores were held to. An event that lies in the training part is no match of
+    `standardisers` is what the scores were held to. An event that lies in the training part is no match of
     its own, nor are the rows around it. None where nothing around the peak can be compared.
     """
-    matches = _matches(memory, values, event, usual, overlap, causal)
+    matches = _matches(memory, values, event, standardisers, overlap, causal)
     return max(matches, key=lambda match: match.loudness, default=None)
 
 
@@ -90,20 +90,20 @@ def _matches(
     memory: Memory,
     values: FloatArray,
     event: Event,
-    usual: Mapping[Part, Standardiser],
+    standardisers: Mapping[Part, Standardiser],
     overlap: TrainingOverlap,
     causal: bool,
 ) -> Iterator[Match]:
     """The nearest of every length and form to the stretch with the peak in its middle."""
     config, floor = memory.config.neighbours, memory.config.scoring.floor
     for length, index in memory.indices.items():
-        place = min(max(0, event.peak - length // 2), len(values) - length)
-        window = values[max(0, place) : place + length]
-        too_long = place < 0 or (causal and length > config.causal_length)
+        row = min(max(0, event.peak - length // 2), len(values) - length)
+        window = values[max(0, row) : row + length]
+        too_long = row < 0 or (causal and length > config.causal_length)
         if too_long or np.isfinite(window).mean() < config.least_observed:
             continue
         here = paa_of_windows(window[None], config.segments)
-        zone = _exclusion_zone(memory, index, place, event, overlap)
+        zone = _exclusion_zone(memory, index, row, event, overlap)
         for form, found in index.query(here, zone).items():
             which, distance = int(found.index[0]), float(found.distance[0])
             if np.isnan(distance):
@@ -111,19 +111,19 @@ def _matches(
             start = int(index.starts[which])
             its_own = float(index.neighbour_distance[form][which])
             measured = np.log(distance + floor), np.log(distance + floor) - np.log(its_own + floor)
-            times, loudness = _against_usual(usual, length, form, measured)
+            times, loudness = _times_and_loudness(standardisers, length, form, measured)
             past = memory.rows[start : start + length].astype(np.float64)
             laid = _laid_over(past, here[0], form, memory)
-            yield Match(memory.first + start, place, distance, times, loudness, laid)
+            yield Match(memory.first + start, row, distance, times, loudness, laid)
 
 
 def _exclusion_zone(
-    memory: Memory, index: SubsequenceIndex, place: int, event: Event, overlap: TrainingOverlap
+    memory: Memory, index: SubsequenceIndex, row: int, event: Event, overlap: TrainingOverlap
 ) -> Zone | None:
-    """The subsequences of training that overlap the one at `place` or the event, if in training."""
-    first = min(place, event.start)
-    last = max(place, event.end - index.length)
-    ends = memory.exclusion_zone(index, np.array([first, place, last]), overlap)
+    """The subsequences of training that overlap the one at `row` or the event, if in training."""
+    first = min(row, event.start)
+    last = max(row, event.end - index.length)
+    ends = memory.exclusion_zone(index, np.array([first, row, last]), overlap)
     if ends is None:
         return None
     some = ends[1] > ends[0]
@@ -132,15 +132,18 @@ def _exclusion_zone(
     return ends[0][some].min(keepdims=True), ends[1][some].max(keepdims=True)
 
 
-def _against_usual(
-    usual: Mapping[Part, Standardiser], length: int, form: Form, measured: tuple[float, float]
+def _times_and_loudness(
+    standardisers: Mapping[Part, Standardiser],
+    length: int,
+    form: Form,
+    measured: tuple[float, float],
 ) -> tuple[float, float]:
     """How many times the usual it is and how loud, by the measure that is louder about it."""
-    told = [
-        (value, usual[Part(length, form, each)])
+    candidates = [
+        (value, standardisers[Part(length, form, each)])
         for each, value in zip(MEASURES, measured, strict=True)
     ]
-    value, held_to = max(told, key=lambda each: float(each[1].standardise(np.array(each[0]))))
+    value, held_to = max(candidates, key=lambda each: float(each[1].standardise(np.array(each[0]))))
     return float(np.exp(value - held_to.mean)), float(held_to.standardise(np.array(value)))
 
 

@@ -89,8 +89,8 @@ def _causal_logits(
         view = np.lib.stride_tricks.sliding_window_view(values[whole - size + 1 :], size)
         for start in range(0, len(view), GROUP):
             batch = view[start : start + GROUP]
-            place = whole - first + start
-            logits[place : place + len(batch)] = window_logits(batch)[:, -1]
+            offset = whole - first + start
+            logits[offset : offset + len(batch)] = window_logits(batch)[:, -1]
     return np.where(np.isfinite(values[first:]), logits, np.nan)
 
 

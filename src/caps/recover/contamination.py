@@ -20,7 +20,7 @@ BANK = 2000  # stretches to compare with, at most
 BLOCK = 4096  # stretches compared at a time, which bounds the memory
 FEWEST = 16  # fewer stretches say nothing about each other
 SMALLEST = 0.05  # distance per step, in spreads of the series, below which all is alike
-LEAST_SPREAD = 0.15  # of log distances: less than 1.35 times farther than usual is not odd
+LEAST_SCALE = 0.15  # of log distances: less than 1.35 times farther than usual is not odd
 LIMIT = 0.15  # of the points may be distrusted
 CLEAR = 2.0  # robust standard deviations of log distance beyond which a stretch is odd
 
@@ -65,20 +65,20 @@ def suspicion(references: References, *, rng: np.random.Generator) -> np.ndarray
     span = int(references.starts.max()) - first + window
     oddest = np.zeros(span)
     for length in LENGTHS:
-        row, offset = _places(references, length)
+        row, offset = _positions(references, length)
         if len(row) < FEWEST:
             continue
         columns = offset[:, None] + np.arange(length)
-        stretches = references.windows[row[:, None], columns]
-        place = references.starts[row] + offset - first
-        odd = _oddness(stretches, place, rng)
+        subsequences = references.windows[row[:, None], columns]
+        start = references.starts[row] + offset - first
+        odd = _oddness(subsequences, start, rng)
         typical = np.full(span, np.inf)
-        np.minimum.at(typical, place[:, None] + np.arange(length), odd[:, None])
+        np.minimum.at(typical, start[:, None] + np.arange(length), odd[:, None])
         oddest = np.maximum(oddest, np.where(np.isfinite(typical), typical, 0.0))
     return np.asarray(oddest[references.starts[:, None] - first + np.arange(window)])
 
 
-def _places(references: References, length: int) -> tuple[np.ndarray, np.ndarray]:
+def _positions(references: References, length: int) -> tuple[np.ndarray, np.ndarray]:
     """Row and offset of stretches at every hop of time, each once however many windows hold it."""
     offset = np.arange(references.windows.shape[1] - length + 1)
     time = references.starts[:, None] + offset
@@ -89,20 +89,20 @@ def _places(references: References, length: int) -> tuple[np.ndarray, np.ndarray
     return row[once], column[once]
 
 
-def _oddness(stretches: np.ndarray, place: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def _oddness(subsequences: np.ndarray, start: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Robust z-score of each stretch's log distance to its likes."""
-    length = stretches.shape[1]
-    bank = np.arange(len(stretches))
+    length = subsequences.shape[1]
+    bank = np.arange(len(subsequences))
     if len(bank) > BANK:
         bank = np.sort(rng.choice(len(bank), BANK, replace=False))
-    blocks = np.array_split(np.arange(len(stretches)), -(-len(stretches) // BLOCK))
+    blocks = np.array_split(np.arange(len(subsequences)), -(-len(subsequences) // BLOCK))
     distance = np.concatenate(
-        [kth_distance(stretches, place, block, bank, LIKES) for block in blocks]
+        [kth_distance(subsequences, start, block, bank, LIKES) for block in blocks]
     )
     size = np.log(np.sqrt(distance / length) + SMALLEST)
     known = np.isfinite(size)
     if not known.any():
         return np.zeros(len(size))
     middle = np.median(size[known])
-    spread = max(1.4826 * float(np.median(np.abs(size[known] - middle))), LEAST_SPREAD)
-    return np.where(known, (size - middle) / spread, 0.0)
+    scale = max(1.4826 * float(np.median(np.abs(size[known] - middle))), LEAST_SCALE)
+    return np.where(known, (size - middle) / scale, 0.0)

@@ -38,7 +38,7 @@ def diagnose(
 def known_windows(
     values: np.ndarray,
     observed: np.ndarray | None,
-    stretches: Sequence[tuple[int, int]],
+    spans: Sequence[tuple[int, int]],
     *,
     size: int = WINDOW,
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -51,13 +51,13 @@ def known_windows(
     >>> windows.tolist(), support.tolist()
     ([[3.0, 4.0, 5.0, 6.0]], [[False, True, True, False]])
     """
-    if not stretches:
+    if not spans:
         raise InputError("no known anomaly was named", "name at least one stretch of rows")
     filled, _ = readable(values, observed)
     padding = max(0, size - len(filled))
     padded = pad_short(filled, size)
     windows, supports = [], []
-    for start, end in stretches:
+    for start, end in spans:
         rows = _starts(start, end, len(filled), size)[:, None] + np.arange(size)
         windows.append(padded[rows + padding])
         supports.append((rows >= start) & (rows < end))

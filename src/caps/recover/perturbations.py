@@ -24,10 +24,10 @@ def outlier(site: Site, rng: np.random.Generator) -> np.ndarray:
     """Single points past the middle of the window's range, towards and beyond its far end."""
     values = site.values.copy()
     low, high = float(site.window.min()), float(site.window.max())
-    reach = max(high - low, site.spread)
-    for place in rng.choice(len(values), size=max(1, len(values) // 20), replace=False):
-        up = values[place] < (low + high) / 2
-        values[place] += (1 if up else -1) * (0.25 + rng.random()) * reach
+    reach = max(high - low, site.std)
+    for step in rng.choice(len(values), size=max(1, len(values) // 20), replace=False):
+        up = values[step] < (low + high) / 2
+        values[step] += (1 if up else -1) * (0.25 + rng.random()) * reach
     return values
 
 
@@ -43,7 +43,7 @@ def stretch(site: Site, rng: np.random.Generator) -> np.ndarray:
 
 def noise(site: Site, rng: np.random.Generator) -> np.ndarray:
     """With noise of a quarter to half of the window's spread."""
-    size = rng.uniform(0.25, 0.5) * site.spread
+    size = rng.uniform(0.25, 0.5) * site.std
     return np.asarray(site.values + size * rng.standard_normal(len(site.values)))
 
 
@@ -51,7 +51,7 @@ def waveform(site: Site, rng: np.random.Generator) -> np.ndarray:
     """A foreign shape with the mean and the swing of the stretch."""
     phase = np.linspace(0, rng.uniform(0.5, 3.0), len(site.values)) + rng.random()
     shape = WAVEFORMS[rng.integers(len(WAVEFORMS))](phase)
-    swing = max(float(np.ptp(site.values)), site.spread) / max(float(np.ptp(shape)), 1e-9)
+    swing = max(float(np.ptp(site.values)), site.std) / max(float(np.ptp(shape)), 1e-9)
     return np.asarray(site.values.mean() + swing * (shape - shape.mean()))
 
 

@@ -104,11 +104,11 @@ class Reassembly:
                 self._total[rows] += self.weights[inside] * window[inside]
                 self._weight[rows] += self.weights[inside]
         else:
-            for place in range(size - 1, -1, -1):
-                at = starts + place - self._done
+            for step in range(size - 1, -1, -1):
+                at = starts + step - self._done
                 known = at >= 0
-                self._total[at[known]] += self.weights[place] * scores[known, place]
-                self._weight[at[known]] += self.weights[place]
+                self._total[at[known]] += self.weights[step] * scores[known, step]
+                self._weight[at[known]] += self.weights[step]
         self._newest = int(starts[-1])
         return self._hand_out(self._newest + 1)
 

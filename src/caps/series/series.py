@@ -107,11 +107,11 @@ class Series:
                 f"the series has no channel {unknown[0]!r}" if unknown else "no channel named",
                 f"name some of {', '.join(self.channels)}",
             )
-        places = [self.channels.index(name) for name in channels]
+        columns = [self.channels.index(name) for name in channels]
         return replace(
             self,
-            values=self.values[:, places],
-            observed=self.observed[:, places],
+            values=self.values[:, columns],
+            observed=self.observed[:, columns],
             channels=channels,
         )
 

@@ -17,7 +17,7 @@ LONGEST = 2**20  # bytes of one line; of a longer one only the first are handed 
 
 
 class Lines:
-    """Hands out whole lines; `place` says where to go on after the last of them.
+    """Hands out whole lines; `position` says where to go on after the last of them.
 
     Without `follow` the end of the file is the end. Standard input (`path` None) ends when the
     other side closes it.
@@ -84,22 +84,22 @@ class Lines:
         self.restarts += 1
         return lines
 
-    def place(self) -> dict[str, Any]:
+    def position(self) -> dict[str, Any]:
         """Where to go on, as JSON values; nothing to go on from in standard input."""
         if self.path is None:
             return {}
         return {"offset": self.offset, "head": self._head(min(self.offset, HEAD))}
 
-    def go_on(self, place: Mapping[str, Any]) -> bool:
+    def go_on(self, position: Mapping[str, Any]) -> bool:
         """Go on from a place; False if the file is not the one it was, and is read from the start.
 
         Standard input is read as it comes: rows that come again are refused as repeated.
         """
-        if self.path is None or not place:
+        if self.path is None or not position:
             return True
-        offset = int(place["offset"])
+        offset = int(position["offset"])
         same = os.fstat(self.descriptor).st_size >= offset
-        if not same or self._head(min(offset, HEAD)) != place["head"]:
+        if not same or self._head(min(offset, HEAD)) != position["head"]:
             return False
         os.lseek(self.descriptor, offset, os.SEEK_SET)
         self.offset = offset

@@ -106,7 +106,7 @@ def smooth_splice(events: Events, rng: np.random.Generator) -> Rendered:
     size = np.sqrt((change**2).sum(axis=2) / events.length[:, None])
     price = np.take_along_axis(cost, best, axis=1)
     # Deterministic dynamics return to the same path after the best matches: those change nothing.
-    usable = (size > 0.4 * events.spread[:, None]) & (price < WORST_JOINT)
+    usable = (size > 0.4 * events.scale[:, None]) & (price < WORST_JOINT)
     drawn = np.where(usable, price, np.inf).argmin(axis=1)[:, None]
     chosen = np.take_along_axis(change, drawn[:, :, None], axis=1)[:, 0]
     # Without any usable match the row stays as it is, and the gate has it drawn again.
@@ -122,8 +122,8 @@ def noise_burst(events: Events, rng: np.random.Generator) -> Rendered:
     white = rng.standard_normal(shape)
     soft = uniform_filter1d(rng.standard_normal((shape[0], shape[1] + 8)), 4, axis=1)[:, 4:-4] * 2
     burst = np.where(rng.random((len(events), 1)) < 0.3, soft, white)
-    scale = factor * np.maximum(events.noise, 0.12 * events.spread)
-    quiet = (rng.random(len(events)) < 0.25) & (events.noise > 0.3 * events.spread)
+    scale = factor * np.maximum(events.noise, 0.12 * events.scale)
+    quiet = (rng.random(len(events)) < 0.25) & (events.noise > 0.3 * events.scale)
     share = rng.uniform(0.0, 0.4, len(events))
     noise = events.current(events.bases.parts.noise)
     change = np.where(quiet[:, None], (share[:, None] - 1) * noise, scale[:, None] * burst)
@@ -168,23 +168,23 @@ def _joint_cost(events: Events, signal: np.ndarray) -> np.ndarray:
     cost = np.zeros(signal.shape)
     radian = (events.period / (2 * np.pi))[:, None]
     for end in (np.zeros_like(events.length), events.length):
-        places = np.clip(origin + end[:, None], 1, length - 2)
+        positions = np.clip(origin + end[:, None], 1, length - 2)
         target = np.clip(events.start + end, 1, length - 2)
-        value, slope, bend = _jet(signal, places)
+        value, slope, bend = _jet(signal, positions)
         value0, slope0, bend0 = _jet(signal, target[:, None])
         cost += (value - value0) ** 2 + (radian * (slope - slope0)) ** 2
         cost += 0.3 * (radian**2 * (bend - bend0)) ** 2
-    cost /= (events.spread**2)[:, None]
+    cost /= (events.scale**2)[:, None]
     near = np.abs(origin - events.start[:, None]) < np.maximum(6, 0.15 * events.period)[:, None]
     cost[near | (origin < 2) | (origin + events.length[:, None] > length - 3)] = np.inf
     return cost
 
 
-def _jet(signal: np.ndarray, place: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _jet(signal: np.ndarray, position: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Value, slope and curvature at each place."""
-    left = np.take_along_axis(signal, place - 1, axis=1)
-    here = np.take_along_axis(signal, place, axis=1)
-    right = np.take_along_axis(signal, place + 1, axis=1)
+    left = np.take_along_axis(signal, position - 1, axis=1)
+    here = np.take_along_axis(signal, position, axis=1)
+    right = np.take_along_axis(signal, position + 1, axis=1)
     return here, (right - left) / 2, right - 2 * here + left
 
 

@@ -36,7 +36,7 @@ def layered(rng: np.random.Generator, made: Components, layers: Layers) -> Compo
     depth = rng.uniform(0, 0.3, (len(swaying), 1))
     signal[swaying] *= 1 + depth * slow_wave(rng, len(swaying), length)
     sign = np.where(rng.random(rows) < layers.flip, -1.0, 1.0)[:, None]
-    spread = signal.std(axis=1)
+    std = signal.std(axis=1)
     level = np.zeros((rows, length))
     trending = np.flatnonzero(rng.random(rows) < layers.trend)
     level[trending] = trend_paths(rng, len(trending), length)
@@ -44,8 +44,8 @@ def layered(rng: np.random.Generator, made: Components, layers: Layers) -> Compo
     return replace(
         made,
         signal=sign * signal,
-        trend=sign * made.trend + spread[:, None] * level,
-        noise=sign * made.noise + spread[:, None] * noise,
+        trend=sign * made.trend + std[:, None] * level,
+        noise=sign * made.noise + std[:, None] * noise,
         levels=sign * made.levels,
     )
 
