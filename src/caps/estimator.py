@@ -83,7 +83,7 @@ class CAPS(FittedModel, BaseEstimator):  # type: ignore[misc]  # scikit-learn ha
     ) -> Self:
         """Learn from the training part of `X`; `y` is ignored.
 
-        `known_anomalies` are stretches (start, end) of rows or moments, the end exclusive, that
+        `known_anomalies` are spans (start, end) of rows or moments, the end exclusive, that
         are known to be anomalous: they select the modes (Diagnosis) and are kept out of training.
         `progress` is called with what is being done and the share that is done.
         """

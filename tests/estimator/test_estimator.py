@@ -261,7 +261,7 @@ def test_the_channel_that_carries_an_event_contributes_most(
     assert shares["contribution_heat"].mean() > 0.6
 
 
-def test_the_counterpart_of_a_broken_stretch_is_the_unbroken_one(
+def test_the_counterpart_of_a_broken_segment_is_the_unbroken_one(
     pair: CAPS, table: pd.DataFrame
 ) -> None:
     analysis = pair.analyze(table)
@@ -326,7 +326,7 @@ def test_a_constant_and_a_missing_channel_do_not_disturb_a_good_one(weights: Pre
     fitted = estimator(weights).fit(values)
     notes = " ".join(fitted.notes_)
     assert "constant" in notes
-    assert "no say" in notes
+    assert "ignored" in notes
     assert [type(channel) for channel in fitted.fitted_.channels] == [
         LearnedChannel,
         ConstantChannel,
@@ -362,7 +362,7 @@ def test_switches_are_learned_where_asked_for_or_all_there_is(weights: Pretraine
     ]
 
 
-def test_a_switch_never_outshouts_a_channel_that_had_never_moved(weights: Pretrained) -> None:
+def test_a_switch_never_dominates_a_channel_that_had_never_moved(weights: Pretrained) -> None:
     switch = (np.arange(ROWS) % 97 < 40).astype(float)
     switch[1200:1400] = np.arange(200) % 2  # never switched like this
     still = np.ones(ROWS)
@@ -460,7 +460,7 @@ def test_explain_takes_a_number_or_an_event(model: CAPS) -> None:
     analysis = model.analyze(values)
     number = int(analysis.event_id[SPIKE])
     assert model.explain(values, analysis.events[number - 1]).number == number
-    assert "local spreads above" in model.explain(values, number).reason
+    assert "local standard deviations above" in model.explain(values, number).reason
     with pytest.raises(InputError, match="counted from 1"):
         model.explain(values, 99)
 

@@ -123,7 +123,7 @@ def test_an_explanation_says_where_the_past_is_nearest() -> None:
     assert 2 < np.nanmin(nearest.values) < np.nanmax(nearest.values) < 8  # units of the data
     local = frame.index[nearest.start].strftime("%Y-%m-%d %H:%M")
     assert f"from {local} Europe/Berlin on" in explained.reason
-    assert "No stretch of training looks like this" in explained.reason
+    assert "No subsequence of training looks like this" in explained.reason
 
 
 def test_an_event_inside_training_matches_neither_itself_nor_the_rest_of_itself() -> None:

@@ -74,7 +74,7 @@ def test_the_conversions_give_the_clean_residual_back() -> None:
     torch.testing.assert_close(schedule.clean_from_noise(r_tau, noise, tau), r)
 
 
-def test_a_known_spread_gives_the_posterior_mean_of_gaussian_data() -> None:
+def test_a_known_std_gives_the_posterior_mean_of_gaussian_data() -> None:
     # Of data N(0, s^2) seen as r_tau, the best guess is Cov(r, r_tau) / Var(r_tau) r_tau.
     schedule, tau, s = NoiseSchedule(200).double(), torch.arange(200), 0.05
     r_tau, alpha_bar = drawn(200, 32).double(), schedule.alpha_bar.unsqueeze(-1)

@@ -15,7 +15,7 @@ from caps.training import Schedule, seeded, train
 
 
 def correlated_codes(count: int = 20_000) -> np.ndarray:
-    """Three dimensions of different spread, the first two strongly correlated."""
+    """Three dimensions of different std, the first two strongly correlated."""
     rng = np.random.default_rng(1)
     first = rng.normal(size=count)
     second = 0.9 * first + np.sqrt(1 - 0.81) * rng.normal(size=count)

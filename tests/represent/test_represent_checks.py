@@ -18,7 +18,7 @@ COUNT, HALF = 120, 128
 def mirrored_pairs() -> PairBatch:
     """The second half of a window repeats the first; an effect is one step of height 2 in it.
 
-    No two pairs have their step at one place, so that another pair's effect is always wrong.
+    No two pairs have their step at one position, so that another pair's effect is always wrong.
     """
     rng = np.random.default_rng(0)
     pairs = simulate_pairs(COUNT, seed=0)

@@ -148,15 +148,15 @@ def test_more_noise_from_now_on_is_not_an_anomaly_everywhere(remembered: Memory)
     assert np.median(strict) > 1
 
 
-def test_usual_is_never_narrowed_by_what_is_scored() -> None:
+def test_a_standardiser_is_never_narrowed_by_what_is_scored() -> None:
     standardiser = Standardiser(0.0, 1.0)
     assert standardiser.adapted(np.full(50, -3.0), CONFIG) == standardiser
     wide = standardiser.adapted(np.linspace(0, 10, 101), CONFIG)
-    assert wide.mean == 4.5  # half a spread of training is chance
+    assert wide.mean == 4.5  # half a std of training is chance
     assert wide.std == pytest.approx(2.5 / 0.6745 / 1.5)
 
 
-def test_rows_closer_than_usual_do_not_widen_what_is_usual() -> None:
+def test_rows_closer_than_in_training_do_not_adapt_the_standardiser() -> None:
     """Rows that were compared with themselves unnoticed must not hide the others."""
     standardiser = Standardiser(-1.5, 0.5)
     noise = np.random.default_rng(0).normal(-1.5, 0.5, 1000)

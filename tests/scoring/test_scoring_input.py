@@ -32,7 +32,7 @@ def test_known_anomalies_are_rows_or_moments() -> None:
     ],
     ids=lambda span: str(span)[:40],
 )
-def test_places_that_are_neither_are_refused(span: tuple[Any, Any]) -> None:
+def test_spans_that_are_neither_are_refused(span: tuple[Any, Any]) -> None:
     with pytest.raises(InputError, match=r"the known anomaly at .* is no moment"):
         spans_of(read(YEAR), [span])
 

@@ -17,7 +17,7 @@ def column(values: object) -> np.ndarray:
     return np.asarray(values, dtype=np.float64)[:, None]
 
 
-def test_the_training_part_gets_mean_zero_and_spread_one() -> None:
+def test_the_training_part_gets_mean_zero_and_scale_one() -> None:
     rng = np.random.default_rng(0)
     values = np.column_stack([rng.normal(5, 2, 400), rng.normal(-100, 0.1, 400)])
     scaled = Scaler.fit(values, clip=None).transform(values)
@@ -66,13 +66,13 @@ def test_rounding_noise_around_a_constant_is_not_blown_up() -> None:
     assert Scaler.fit(values).scale.tolist() == [1.0]
 
 
-def test_one_extreme_value_among_millions_sets_a_floor_under_the_spread() -> None:
+def test_one_extreme_value_among_millions_sets_a_floor_under_the_scale() -> None:
     values = column(np.r_[np.zeros(2_000_000), 1.0])
     assert values.std() < 1e-3
     assert Scaler.fit(values).scale.tolist() == [1e-3]
 
 
-def test_a_training_part_far_below_the_expected_spread_uses_median_and_quartiles() -> None:
+def test_a_training_part_far_below_the_expected_scale_uses_median_and_quartiles() -> None:
     values = column([0.0] * 3 + [1.0] * 4 + [2.0] * 3)
     scaler = Scaler.fit(values, expected_scale=100.0)
     assert scaler.centre.tolist() == [1.0]
@@ -91,7 +91,7 @@ def test_a_channel_without_any_value_is_left_alone() -> None:
     assert (scaler.centre[0], scaler.scale[0]) == (0.0, 1.0)
 
 
-def test_scores_are_clipped_at_ten_spreads_unless_told_otherwise() -> None:
+def test_scores_are_clipped_at_ten_standard_deviations_unless_told_otherwise() -> None:
     train = column([-1.0, 1.0])
     assert Scaler.fit(train).transform(column([1e6, -1e6]))[:, 0].tolist() == [10.0, -10.0]
     assert Scaler.fit(train, clip=None).transform(column([1e6])).tolist() == [[1e6]]

@@ -72,7 +72,7 @@ def test_events_are_explained_with_their_counterpart(client: httpx.Client) -> No
     assert np.mean(inside) < np.nanmax(np.array(view["values"], dtype=float))
 
 
-def test_an_explanation_holds_the_nearest_stretch_of_the_past(
+def test_an_explanation_holds_the_nearest_subsequence_of_the_past(
     client: httpx.Client, folder: Path
 ) -> None:
     found = client.get("/v1/models/pump/events").json()

@@ -30,7 +30,7 @@ def test_a_small_classifier_tells_families_well_but_not_perfectly(pairs: PairBat
 
 
 def local_features(pairs: PairBatch) -> np.ndarray:
-    """Level, bend and spread around every fourth step, each relative to the whole window."""
+    """Level, bend and std around every fourth step, each relative to the whole window."""
     window = pairs.anomalous.astype(float)
     level = np.abs(window - np.median(window, axis=1, keepdims=True))
     bend = np.abs(np.gradient(np.gradient(window, axis=1), axis=1))

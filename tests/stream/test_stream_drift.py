@@ -32,7 +32,7 @@ def test_stationary_streams_are_left_alone(held_out: int) -> None:
     for _ in range(streams):
         calibration = calibrate(scores(rng, held_out))
         found += samples_until_found(calibration, scores(rng, samples * SPACING)) is not None
-    # At most one false recommendation in LIMIT looks on average: 4 are expected at the very most.
+    # At most one false recommendation in LIMIT samples on average: 4 are expected at the very most.
     assert found <= streams * samples / LIMIT + 3
 
 

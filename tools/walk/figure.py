@@ -31,7 +31,7 @@ def main(picture: Path) -> None:
     view = event.channels[0]
     voices = {
         ("network", "what the\ndetector says"): CAPS(train=TRAIN, memory=False, level=False),
-        ("neighbours", "how unlike\ntraining it is"): CAPS(train=TRAIN, detector=None),
+        ("neighbours", "how far from\ntraining it is"): CAPS(train=TRAIN, detector=None),
     }
 
     figure = Figure(figsize=(9, 9.2), layout="constrained")

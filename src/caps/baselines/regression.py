@@ -1,6 +1,6 @@
 """TCN references that expect values: by reconstruction (TCN-AE) or by forecast (TCN-Forecast).
 
-Both see a window by its own level and spread, as CAPS's detector does; their error is scored in
+Both see a window by its own level and std, as CAPS's detector does; their error is scored in
 units of the training part, so that quiet windows do not blow up.
 """
 
@@ -19,7 +19,7 @@ from caps.series import reassemble, sliding_windows
 from caps.training import Batches, Schedule, seeded, train
 
 STEPS = 400  # twice the detector's: the loss of a regression falls more slowly
-CODE, POOL = 4, 8  # 4 numbers for 8 places of 4 steps: an eighth of the window
+CODE, POOL = 4, 8  # 4 numbers for 8 patches of 4 steps: an eighth of the window
 BATCH = 256  # windows scored at once
 
 Networks = list[nn.Module]
@@ -48,7 +48,7 @@ class Autoencoder(TcnDetector):
 
 
 class Forecaster(TcnDetector):
-    """The detector's backbone; its last place gives the next steps."""
+    """The detector's backbone; its last patch gives the next steps."""
 
     def forward(self, x: Tensor) -> Tensor:  # (batch, time) -> (batch, patch)
         following: Tensor = self.head(_features(self, x)[..., -1:])
@@ -162,7 +162,7 @@ def _error(
 
 
 def _units(seen: Tensor, config: DetectorConfig) -> tuple[Tensor, Tensor]:
-    """Level and spread of windows, as `WindowView` scales by them."""
+    """Level and std of windows, as `WindowView` scales by them."""
     level = seen.mean(dim=-1, keepdim=True)
     std = (seen - level).square().mean(dim=-1, keepdim=True).sqrt()
     return level, std.clamp(min=config.std_floor)

@@ -40,7 +40,7 @@ class Plan:
     detector: Callable[[int], PointDetector]  # by seed
     length: int | None = None  # rows of a subsequence; None: a period
     rank: int = 1  # of the period's peak in the autocorrelation
-    # By mean and spread of each place over all subsequences, of each subsequence, or not.
+    # By mean and std of each column over all subsequences, of each subsequence, or not.
     scaling: Literal["column", "subsequence", "none"] = "column"
     onto_rows: Literal["middle", "mean"] = "middle"
 

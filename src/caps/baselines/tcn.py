@@ -19,7 +19,7 @@ Learned = TypeVar("Learned")
 class TcnReference(ABC, Generic[Learned]):
     """A method with CAPS's windows; the score of a row is the largest of its channels.
 
-    A channel that is constant or hardly observed in training has no say; where all are, every
+    A channel that is constant or hardly observed in training is ignored; where all are, every
     score is 0.
     """
 
@@ -47,7 +47,7 @@ class TcnReference(ABC, Generic[Learned]):
 
     @abstractmethod
     def learn(self, references: References, column: int) -> Learned:
-        """Train on the windows of the channel at this place."""
+        """Train on the windows of the channel in this column."""
 
     @abstractmethod
     def judge(self, learned: Learned, values: FloatArray) -> FloatArray:

@@ -65,7 +65,7 @@ class Summary:
     mean: pd.DataFrame  # over seeds
     deviation: pd.DataFrame  # over seeds; empty cells for a single seed
     rank: pd.DataFrame  # 1 is best, ties averaged; ranked methods only
-    min_rank: pd.DataFrame  # 1 is best, ties all get the better place
+    min_rank: pd.DataFrame  # 1 is best, ties all get the better rank
 
     @property
     def methods(self) -> list[str]:

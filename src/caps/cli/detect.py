@@ -48,7 +48,7 @@ def detect(
     file
         CSV or Parquet file with one row for each moment and one column for each metric.
     known
-        A stretch START..END that is known to be anomalous, rows or moments; can be repeated.
+        A span START..END that is known to be anomalous, rows or moments; can be repeated.
     out
         Folder for report.html, scores, events and the model; named after the file if left out.
     format

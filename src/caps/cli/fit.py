@@ -33,7 +33,7 @@ def fit(
     out
         Folder for the model.
     known
-        A stretch START..END that is known to be anomalous, rows or moments; can be repeated.
+        A span START..END that is known to be anomalous, rows or moments; can be repeated.
     json_output
         Print JSON instead of text.
     """

@@ -32,7 +32,7 @@ def names_in(text: str | None) -> list[str] | None:
 
 
 def spans_in(texts: tuple[str, ...]) -> list[tuple[str, str]]:
-    """The stretches in options like 2024-03-01..2024-03-02 or 500..620.
+    """The spans in options like 2024-03-01..2024-03-02 or 500..620.
 
     >>> spans_in(("500..620",))
     [('500', '620')]
@@ -41,7 +41,7 @@ def spans_in(texts: tuple[str, ...]) -> list[tuple[str, str]]:
     for text in texts:
         start, dots, end = (part.strip() for part in text.partition(".."))
         if not (start and dots and end):
-            raise InputError(f"--known {text!r} is no stretch", "write START..END, rows or moments")
+            raise InputError(f"--known {text!r} is no span", "write START..END, rows or moments")
         spans.append((start, end))
     return spans
 
@@ -183,7 +183,7 @@ def print_events(events: "Sequence[Event]", series: "Series") -> None:
     clock = "times in UTC; " if series.time is not None and series.timezone else ""
     console.print(
         f"{clock}if normal: how often normal data have an event as strong; "
-        "size: mean distance to what was expected, in spreads of the surroundings",
+        "size: mean distance to what was expected, in standard deviations of the surroundings",
         style="dim",
     )
     if count > len(shown):

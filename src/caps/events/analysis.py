@@ -29,7 +29,7 @@ class ChannelView:
     name: str
     contribution: float  # share of the evidence, all channels together 1
     direction: Direction | None
-    size: float | None  # mean distance to the counterpart, in local spreads
+    size: float | None  # mean distance to the counterpart, in local standard deviations
     rows: NDArray[np.intp]  # the event and its surroundings
     values: FloatArray
     counterpart: FloatArray  # not-a-number outside the event
@@ -295,4 +295,5 @@ def _reason(event: Event) -> str:
     if event.size is None or event.direction is None:
         return f"{what}{where}."
     way = {"up": "above", "down": "below", "both": "away from"}[event.direction]
-    return f"{what}{where}: on average {event.size:.1f} local spreads {way} what was expected."
+    size = f"{event.size:.1f} local standard deviations"
+    return f"{what}{where}: on average {size} {way} what was expected."

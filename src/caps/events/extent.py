@@ -10,7 +10,7 @@ FloatArray = NDArray[np.float64]
 
 
 def excess(values: FloatArray, counterpart: Counterpart, config: EventConfig) -> FloatArray | None:
-    """How far each row of an event is from its counterpart, over what is not unusual yet.
+    """How far each row of an event is from its counterpart, over the least deviation.
 
     More than 1 deviates, rows that were not observed have 0. None where too little is known of
     the counterpart to say.

@@ -28,7 +28,7 @@ class Match(NamedTuple):
     start: int  # row of the training part where the neighbour begins
     row: int  # of the series, where the subsequence that it is compared with begins
     distance: float  # root mean square, in std of training
-    times: float  # what the loudest measure of the memory says, over what is usual for it
+    times: float  # what the loudest measure of the memory says, over its mean in training
     loudness: float  # in std of what the memory says of normal rows
     values: FloatArray  # (length,) of training as they would lie here
 
@@ -47,23 +47,24 @@ class Nearest:
     start_time: np.datetime64 | None  # where training has regular times
     end_time: np.datetime64 | None  # of the last row
     distance: float  # root mean square, in std of training
-    times: float  # what the loudest measure of the memory says, over what is usual for it
+    times: float  # what the loudest measure of the memory says, over its mean in training
     rows: NDArray[np.intp]
     values: FloatArray  # not-a-number where training was not observed
 
     def sentence(self, far: float, timezone: str | None = None) -> str:
         """How like the past this is, and where the nearest of it is.
 
-        From `far` times the usual distance on, it is like none of it.
+        From `far` times the mean distance on, it is like none of it.
         """
         where = f"row {self.start:,} of training"
         if self.start_time is not None:
             where = _clock(self.start_time, timezone)
         which = f"of {self.end - self.start:,} rows, from {where} on,"
         if self.times < far:
-            return f"Training knows the like: the nearest stretch {which} is about as far as usual."
+            known = "Training knows the like: the nearest subsequence"
+            return f"{known} {which} is about as far as usual."
         return (
-            f"No stretch of training looks like this: the nearest one {which} is "
+            f"No subsequence of training looks like this: the nearest one {which} is "
             f"{self.times:.1f} times as far from it as usual."
         )
 
@@ -79,8 +80,8 @@ def nearest_match(
 ) -> Match | None:
     """What the loudest part of the memory compares the scaled values around the peak with.
 
-    `standardisers` is what the scores were held to. An event that lies in the training part is no match of
-    its own, nor are the rows around it. None where nothing around the peak can be compared.
+    The `standardisers` are those of the scores. An event that lies in the training part is no match
+    of its own, nor are the rows around it. None where nothing around the peak can be compared.
     """
     matches = _matches(memory, values, event, standardisers, overlap, causal)
     return max(matches, key=lambda match: match.loudness, default=None)
@@ -94,7 +95,7 @@ def _matches(
     overlap: TrainingOverlap,
     causal: bool,
 ) -> Iterator[Match]:
-    """The nearest of every length and form to the stretch with the peak in its middle."""
+    """The nearest of every length and form to the subsequence with the peak in its middle."""
     config, floor = memory.config.neighbours, memory.config.scoring.floor
     for length, index in memory.indices.items():
         row = min(max(0, event.peak - length // 2), len(values) - length)
@@ -138,7 +139,7 @@ def _times_and_loudness(
     form: Form,
     measured: tuple[float, float],
 ) -> tuple[float, float]:
-    """How many times the usual it is and how loud, by the measure that is louder about it."""
+    """How many times the mean it is and how loud, by the measure that is louder about it."""
     candidates = [
         (value, standardisers[Part(length, form, each)])
         for each, value in zip(MEASURES, measured, strict=True)
@@ -148,7 +149,7 @@ def _times_and_loudness(
 
 
 def _laid_over(past: FloatArray, here: Singles, form: Form, memory: Memory) -> FloatArray:
-    """A stretch of training with the level and size it would have here."""
+    """A subsequence of training with the level and size it would have here."""
     if form == "raw":
         return past
     config = memory.config.neighbours

@@ -79,7 +79,7 @@ class TcnDetector(nn.Module):
 
 
 class AttentionBlock(nn.Module):
-    """Pre-norm self-attention over all places, then a two-layer perceptron at each."""
+    """Pre-norm self-attention over all patches, then a two-layer perceptron at each."""
 
     def __init__(self, width: int, *, heads: int, dropout: float) -> None:
         super().__init__()

@@ -44,7 +44,7 @@ def row_logits(
     """Logits of the last rows; not-a-number exactly where nothing was observed.
 
     Windows overlap, and the logits of a row are averaged with more weight in the middle of a
-    window. With `causal`, a row is scored by the last place of the window that ends there.
+    window. With `causal`, a row is scored by the last step of the window that ends there.
     """
     values = checked(values)
     if len(values) == 0:

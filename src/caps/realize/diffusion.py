@@ -50,7 +50,7 @@ class NoiseSchedule(nn.Module):
     ) -> Tensor:
         """r^ = sqrt(ab) r_tau - sqrt(1 - ab) v^: no division, so no blow-up near pure noise.
 
-        That is the posterior mean of Gaussian data of unit spread, less v^ posterior spreads. Where
+        That is the posterior mean of Gaussian data of unit std, less v^ posterior stds. Where
         the data's `std` s is known to be another: with q = ab s^2 + 1 - ab,
         r^ = sqrt(ab) s^2 / q r_tau - s sqrt((1 - ab) / q) v^.
         """

@@ -74,7 +74,7 @@ class Denoiser(nn.Module):
 
 @dataclass(frozen=True, slots=True)
 class CodeScale:
-    """Mean and spread of z_a over all source pairs, so that experts see codes of unit size."""
+    """Mean and std of z_a over all source pairs, so that experts see codes of unit size."""
 
     mean: Tensor  # (semantic,)
     spread: Tensor  # (semantic,)

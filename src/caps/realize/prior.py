@@ -63,10 +63,10 @@ class MaskPool:
     supports: np.ndarray  # (count, time) bool
 
     def sample(self, count: int, rng: np.random.Generator, *, relocate: bool = True) -> np.ndarray:
-        """Draw (count, time) supports; `relocate` rolls each to a uniform place.
+        """Draw (count, time) supports; `relocate` rolls each to a uniform position.
 
-        The simulator's places are not a target's: lengths are kept, places are drawn anew. Supports
-        that touch an edge stay, as windows that cut an event must be seen too.
+        The simulator's positions are not a target's: lengths are kept, positions drawn anew.
+        Supports that touch an edge stay, as windows that cut an event must be seen too.
         """
         chosen = self.supports[rng.integers(len(self.supports), size=count)]
         if not relocate:

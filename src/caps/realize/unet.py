@@ -51,7 +51,7 @@ class ConditionedBlock(nn.Module):
 
 
 class SelfAttention(nn.Module):
-    """Lets distant stretches of the window inform each other at the coarsest level."""
+    """Lets distant parts of the window inform each other at the coarsest level."""
 
     heads = 4
 

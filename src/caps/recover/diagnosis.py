@@ -42,9 +42,9 @@ def known_windows(
     *,
     size: int = WINDOW,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Windows around stretches of rows [start, end) of one scaled channel, and their supports.
+    """Windows around spans of rows [start, end) of one scaled channel, and their supports.
 
-    A stretch sits in the middle of its window where the series allows; one longer than a window is
+    A span sits in the middle of its window where the series allows; one longer than a window is
     covered by several.
 
     >>> windows, support = known_windows(np.arange(9.0), None, [(4, 6)], size=4)
@@ -52,7 +52,7 @@ def known_windows(
     ([[3.0, 4.0, 5.0, 6.0]], [[False, True, True, False]])
     """
     if not spans:
-        raise InputError("no known anomaly was named", "name at least one stretch of rows")
+        raise InputError("no known anomaly was named", "name at least one span of rows")
     filled, _ = readable(values, observed)
     padding = max(0, size - len(filled))
     padded = pad_short(filled, size)

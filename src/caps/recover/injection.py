@@ -1,6 +1,6 @@
 """Rule-based injection on the target's own windows: the control that knows no semantics.
 
-Each rule rewrites one stretch. The rules follow published injectors; what replaces a stretch is
+Each rule rewrites one segment. The rules follow published injectors; what replaces a segment is
 always own data or a distortion of it, never a foreign waveform.
 """
 
@@ -11,13 +11,13 @@ import numpy as np
 
 from caps.recover.visibility import LEAST_STD
 
-SHORTEST, LONGEST = 10, 100  # steps of a stretch
+SHORTEST, LONGEST = 10, 100  # steps of a segment
 LONGEST_SPIKE = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """A stretch of one window, and all windows to cut from."""
+    """A segment of one window, and all windows to cut from."""
 
     window: np.ndarray  # (time,)
     start: int
@@ -37,7 +37,7 @@ Rule = Callable[[Site, np.random.Generator], np.ndarray]
 
 
 def cut_and_paste(site: Site, rng: np.random.Generator) -> np.ndarray:
-    """A stretch of the same length from anywhere in the own windows."""
+    """A segment of the same length from anywhere in the own windows."""
     length = site.stop - site.start
     donor = site.own[rng.integers(len(site.own))]
     first = int(rng.integers(len(donor) - length + 1))
@@ -71,7 +71,7 @@ def scale(site: Site, rng: np.random.Generator) -> np.ndarray:
 
 
 def noise(site: Site, rng: np.random.Generator) -> np.ndarray:
-    """With noise of a quarter to the whole of the window's spread."""
+    """With noise of a quarter to the whole of the window's std."""
     size = rng.uniform(0.25, 1.0) * site.std
     return np.asarray(site.values + size * rng.standard_normal(site.stop - site.start))
 
@@ -85,12 +85,12 @@ def smoothing(site: Site, rng: np.random.Generator) -> np.ndarray:
 
 
 def level(site: Site, rng: np.random.Generator) -> np.ndarray:
-    """Up or down by half to three spreads."""
+    """Up or down by half to three stds."""
     return np.asarray(site.values + rng.choice([-1, 1]) * rng.uniform(0.5, 3.0) * site.std)
 
 
 def spike(site: Site, rng: np.random.Generator) -> np.ndarray:
-    """Up or down by two to eight spreads."""
+    """Up or down by two to eight stds."""
     return np.asarray(site.values + rng.choice([-1, 1]) * rng.uniform(2.0, 8.0) * site.std)
 
 

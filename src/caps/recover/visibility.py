@@ -4,8 +4,8 @@ import numpy as np
 from scipy.ndimage import maximum_filter1d
 
 SURROUNDINGS = 32  # steps on either side of a support that count as its surroundings
-LEAST_STD = 0.1  # of the whole series, whose spread is 1: flat stretches still have a scale
-LEAST = 0.1  # root-mean-square of an effect in its support, in local spreads
+LEAST_STD = 0.1  # of the whole series, whose std is 1: flat windows still have a scale
+LEAST = 0.1  # root-mean-square of an effect in its support, in local stds
 
 
 def local_std(windows: np.ndarray, support: np.ndarray) -> np.ndarray:

@@ -131,7 +131,7 @@ def panel_chart(event: EventCard, panel: Panel, timeline: Timeline) -> Chart:
 
 
 def band(extent: tuple[float, float]) -> Chart:
-    """A stretch of time over the whole height; its edge keeps one-row events visible."""
+    """A span of time over the whole height; its edge keeps one-row events visible."""
     return {
         "type": "rect",
         "name": "event",

@@ -38,7 +38,7 @@ class BaseDecoder(nn.Module):
 
 
 class LocationEmbedding(nn.Module):
-    """Where the support lies: m, the signed distance to its edges, and the position in the window."""
+    """Where the support lies: m, the signed distance to its edges, the position in the window."""
 
     def __init__(self, width: int, patch: int) -> None:
         super().__init__()

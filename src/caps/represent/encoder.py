@@ -91,7 +91,7 @@ class StructureHead(nn.Module):
 class SemanticHead(nn.Module):
     """E_a: what happens on the support, and around it, summed up in one vector.
 
-    Attention pooling carries the effect without its position (the decoders are told the position), which
+    Attention pooling carries the effect without its position (given to the decoders), which
     plain averaging dilutes for short effects. It starts out on the support and may learn to look
     elsewhere; without a known support the whole window is given.
     """

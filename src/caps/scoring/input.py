@@ -54,7 +54,7 @@ def _other_channels(names: tuple[str, ...], missing: list[str]) -> InputError:
 
 
 def on_regular_grid(series: Series) -> tuple[Series, NDArray[np.intp], list[str]]:
-    """The series without gaps in time, the place of each of its rows there, and remarks.
+    """The series without gaps in time, the index of each of its rows there, and remarks.
 
     Rows at irregular times, or with gaps too long to fill, are taken as equal steps.
     """
@@ -86,7 +86,7 @@ def spans_of(series: Series, known: Iterable[tuple[Moment, Moment]]) -> list[Spa
             raise InputError(
                 f"the known anomaly {span[0]}..{span[1]} covers rows {start} to {end} of "
                 f"{len(series)}",
-                "name a stretch with at least one row of the series, the start before the end",
+                "name a span with at least one row of the series, the start before the end",
             )
         spans.append((start, end))
     return spans

@@ -11,14 +11,14 @@ from caps.series.moments import write_moment
 if TYPE_CHECKING:
     from caps.series.series import Series
 
-# A stretch of equal values is worth a remark from 20 rows and a twentieth of the series on.
+# A run of equal values is worth a remark from 20 rows and a twentieth of the series on.
 RUN_ROWS = 20
 RUN_SHARE = 0.05
 _UNITS = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
 
 
 def notes(series: "Series") -> list[str]:
-    """The remarks made while reading, then gaps, missing values and constant stretches."""
+    """The remarks made while reading, then gaps, missing values and constant runs."""
     remarks = [*series.remarks, *_sampling_notes(series)]
     constant = set(series.constant)
     for column, name in enumerate(series.channels):

@@ -97,7 +97,7 @@ class Reassembly:
         self._grow(int(starts[-1]) + size)
         # Either way a row adds up its windows in order of their starts, whatever the calls, and
         # floating point gives equal sums: window by window, or for all windows from their last
-        # place to their first.
+        # step to their first.
         if len(starts) < size:
             for start, window in zip(starts - self._done, scores, strict=True):
                 rows, inside = slice(max(start, 0), start + size), slice(max(-start, 0), size)

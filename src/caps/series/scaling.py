@@ -12,15 +12,15 @@ from caps.series.columns import FloatArray
 from caps.series.series import Series
 
 SCALE_FLOOR = 1e-3  # of the range: one value in a million must not set the scale alone
-CLIP = 10.0  # beyond ten spreads the size of a deviation says nothing more
-DEGENERATE = 0.1  # a training spread below this share of the expected one is no guide
+CLIP = 10.0  # beyond ten standard deviations the size of a deviation says nothing more
+DEGENERATE = 0.1  # a training scale below this share of the expected one is no guide
 IQR_OF_NORMAL = 1.349  # interquartile range of a normal distribution, in standard deviations
 _RESOLUTION = 8 * np.finfo(np.float64).eps
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scaler:
-    """`(x - centre) / spread` for each channel, fitted on the training part only.
+    """`(x - centre) / scale` for each channel, fitted on the training part only.
 
     >>> from caps.series import read
     >>> train, rest = read([1.0, 3.0, 1.0, 3.0, 4.0]).split(4)
@@ -35,13 +35,13 @@ class Scaler:
     def __post_init__(self) -> None:
         if self.centre.ndim != 1 or self.centre.shape != self.scale.shape:
             raise InputError(
-                f"centre {self.centre.shape} and spread {self.scale.shape} differ",
+                f"centre {self.centre.shape} and scale {self.scale.shape} differ",
                 "give one of each for every channel",
             )
         if not (np.isfinite(self.centre).all() and np.isfinite(self.scale).all()):
-            raise InputError("a centre or spread is not finite", "fit on observed values")
+            raise InputError("a centre or scale is not finite", "fit on observed values")
         if not (self.scale > 0).all():
-            raise InputError("a spread is not above zero", "fit on observed values")
+            raise InputError("a scale is not above zero", "fit on observed values")
         if self.clip is not None and not self.clip > 0:
             raise InputError(f"clip={self.clip}", "give a limit above zero, or None")
 
@@ -55,7 +55,7 @@ class Scaler:
     ) -> "Scaler":
         """Fit on the training part, a `Series` or an array (time, channel); missing is ignored.
 
-        Centre and spread are mean and standard deviation, the latter at least a thousandth of the
+        Centre and scale are mean and standard deviation, the latter at least a thousandth of the
         range. Where the training part is degenerate (constant, or far below the `expected_scale`
         of the channel, if the caller knows it) they are median and interquartile range; where that
         is zero too, the values are only centred, in units of `expected_scale` or 1.
@@ -126,7 +126,7 @@ class Scaler:
 
 
 def _fit_channel(values: FloatArray, expected: float) -> tuple[float, float]:
-    """Centre and spread of one channel; 0 and 1 where nothing was observed."""
+    """Centre and scale of one channel; 0 and 1 where nothing was observed."""
     seen = values[np.isfinite(values)]
     unit = expected if expected > 0 else 1.0
     if seen.size == 0:

@@ -215,7 +215,7 @@ class Series:
         if isinstance(at, str):
             at = _number_in(at)
         if isinstance(at, bool):
-            raise InputError("split(True) is no place", "give rows, a share or a moment")
+            raise InputError("split(True) is no row", "give rows, a share or a moment")
         if isinstance(at, int | np.integer):
             return int(at)
         if isinstance(at, float | np.floating):

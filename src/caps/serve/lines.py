@@ -1,4 +1,4 @@
-"""A series on the axis of a chart: the rows of a stretch, and lines of a few thousand points."""
+"""A series on the axis of a chart: the rows of a span, and lines of a few thousand points."""
 
 from functools import cached_property
 

@@ -130,7 +130,7 @@ def model_routes(service: Service) -> APIRouter:
         ] = None,
     ) -> Explained:
         """One event, numbered as the list under the same budget has it: kind, reason, channels,
-        normal counterpart and the nearest stretch of the past."""
+        normal counterpart and the nearest subsequence of the past."""
         return await service.query(
             name, series, lambda found: found.explain(number), alarms=alarms, fit=fit
         )

@@ -64,7 +64,7 @@ def draft(code: int, count: int, bases: Bases, window: int, rng: np.random.Gener
 def _rendered(
     operation: Operation, bases: Bases, placed: Placed, window: int, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Residual and event number (windows, window), spreads (windows, 3), drawn strengths."""
+    """Residual and event number (windows, window), scales (windows, 3), drawn strengths."""
     owner, nth = np.nonzero(placed.start >= 0)
     start, length = placed.start[owner, nth], placed.length[owner, nth]
     events = in_context(bases, placed.row[owner], start, length)

@@ -4,7 +4,7 @@ import numpy as np
 
 from caps.simulate.pairs import PairBatch
 
-# Least root-mean-square of the residual in the support, in units of noise and of local spread.
+# Least root-mean-square of the residual in the support, in units of noise and of local scale.
 LEAST_IN_NOISE = 0.35
 LEAST_IN_SCALE = 0.15
 # The same in units of the whole series: next to nothing is nothing, however still it is around it.
@@ -45,7 +45,7 @@ def visible(pairs: PairBatch) -> np.ndarray:
     >>> bool(visible(simulate_pairs(30, seed=1)).mean() > 0.95)
     True
     """
-    # A part in a million of slack: noise and spread were rounded to float32 when stored.
+    # A part in a million of slack: noise and scale were rounded to float32 when stored.
     slack = 1 - 1e-6
     return passes(
         pairs.residual,

@@ -56,7 +56,8 @@ class Arrivals:
     """Accepts rows in any order and hands them on in theirs.
 
     A row is handed on once a row `lateness` steps later has come. Without a `step` rows are equal
-    steps, and a time only tells whether a row is late; `typical_step` is then the step to judge jumps by.
+    steps, and a time only tells whether a row is late; jumps are then judged by the
+    `typical_step`.
     """
 
     def __init__(

@@ -24,7 +24,7 @@ class Lines:
     """
 
     def __init__(self, path: Path | None, *, follow: bool = False) -> None:
-        # A named pipe is read like standard input: it has no places to go back to.
+        # A named pipe is read like standard input: it has no position to go back to.
         self.path = None if path is not None and path.is_fifo() else path
         self.follow = follow
         self.offset = 0  # of the end of the last line handed out
@@ -91,7 +91,7 @@ class Lines:
         return {"offset": self.offset, "head": self._head(min(self.offset, HEAD))}
 
     def go_on(self, position: Mapping[str, Any]) -> bool:
-        """Go on from a place; False if the file is not the one it was, and is read from the start.
+        """Go on from a position; False if the file is another one, and is read from the start.
 
         Standard input is read as it comes: rows that come again are refused as repeated.
         """

@@ -37,7 +37,7 @@ def draw_curves(
     up: str,
     logarithmic: bool = False,
 ) -> "Figure":
-    """One line a name over the same places; dashed where the name is of the paper."""
+    """One line a name over the same positions; dashed where the name is of the paper."""
     figure, axis = _axes(6.4, 3.6)
     for number, (name, values) in enumerate(curves.items()):
         of_paper = name.startswith("paper")

@@ -15,7 +15,7 @@ const bars = (shares) => h("ul", { class: "bars" }, Object.entries(shares)
 const effect = (explanation) => {
   const words = { up: "above normal", down: "below normal", both: "above and below normal" };
   if (explanation.size === null) return words[explanation.direction] ?? "unknown";
-  return `${words[explanation.direction] ?? "off normal"} by ${explanation.size.toPrecision(2)} local spreads`;
+  return `${words[explanation.direction] ?? "off normal"} by ${explanation.size.toPrecision(2)} local standard deviations`;
 };
 
 const draw = (place, explanation, dated) => {

@@ -6,7 +6,7 @@ import { eventCard } from "./event.js";
 import { lasting } from "./moments.js";
 import { chartPlace, tools } from "./tools.js";
 
-const EVERY = 700; // milliseconds between looks at a fit
+const EVERY = 700; // milliseconds between polls of a fit
 const MOST_LISTED = 200;
 
 export const found = async (main, name) => {
@@ -202,7 +202,7 @@ const results = async (main, model, path, followFit) => {
     h("section", { class: "card" },
       tools(chart, [
         { name: "Zoom", brushing: false, hint: "Drag to zoom in, double-click for everything, click an event to open it." },
-        { name: "Mark", brushing: true, hint: "Drag over a stretch that you know to be anomalous." }], [
+        { name: "Mark", brushing: true, hint: "Drag over a span that you know to be anomalous." }], [
         h("button", { type: "button", onclick: () => walk(-1) }, "Previous event"),
         h("button", { type: "button", onclick: () => walk(1) }, "Next event")]),
       spot),

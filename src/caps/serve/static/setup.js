@@ -89,7 +89,7 @@ export const setup = async (main, name) => {
     h("form", { class: "setup", onsubmit: fit }, chips,
       h("section", { class: "card" },
         tools(chart, [
-          { name: "Choose", brushing: true, hint: "Drag over a stretch that is mostly normal: CAPS learns from it." },
+          { name: "Choose", brushing: true, hint: "Drag over a span that is mostly normal: CAPS learns from it." },
           { name: "Zoom", brushing: false, hint: "Drag to zoom in, double-click for everything." }]),
         place,
         h("div", { class: "sliders" }, sliders)),

@@ -180,7 +180,7 @@ def in_context(bases: Bases, row: np.ndarray, start: np.ndarray, length: np.ndar
     flat = around - slope[:, None] * offset
     centre = np.median(around, axis=1)
     deviation = np.abs(flat - np.median(flat, axis=1, keepdims=True))
-    # The spread of spiky series (beats, counts) is nearly zero by the median alone.
+    # The scale of spiky series (beats, counts) is nearly zero by the median alone.
     scale = np.maximum(1.4826 * np.median(deviation, axis=1), 0.3 * flat.std(axis=1))
     wide = np.maximum(SURROUNDINGS, bases.timescale[row])
     middle = start + length / 2

@@ -32,7 +32,7 @@ class Place(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
-    """A named way to make a normal stretch anomalous."""
+    """A named way to make a normal segment anomalous."""
 
     name: str
     render: Render

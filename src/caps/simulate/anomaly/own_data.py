@@ -1,4 +1,4 @@
-"""Periodic operations that rebuild a stretch from own data: its order or texture is wrong."""
+"""Periodic operations that rebuild a segment from own data: its order or texture is wrong."""
 
 import numpy as np
 from scipy.ndimage import uniform_filter1d
@@ -7,7 +7,7 @@ from caps.simulate.anomaly.events import Bases, Events
 from caps.simulate.anomaly.operation import Operation, Rendered, anything, periods
 from caps.simulate.normal.catalogue import GENERATORS
 
-# Reversing, mirroring or moving a stretch of these leaves a series with the same law: no anomaly.
+# Reversing, mirroring or moving a segment of these leaves a series with the same law: no anomaly.
 _WITHOUT_ORDER = ("N10 autoregression", "N13 intermittent counts")
 _SMOOTH = (
     "N2 multi-period",
@@ -19,7 +19,7 @@ _SMOOTH = (
 )
 # Best matches of both ends that are looked at before one of them is spliced in.
 CANDIDATES = 128
-# Largest mismatch of both ends (value, slope, curvature), in squared local spreads.
+# Largest mismatch of both ends (value, slope, curvature), in squared local scales.
 WORST_JOINT = 3.0
 
 
@@ -32,7 +32,7 @@ def value_mirror(events: Events, rng: np.random.Generator) -> Rendered:
 
 
 def time_reversal(events: Events, rng: np.random.Generator) -> Rendered:
-    """Q5: the stretch runs backwards, tilted so that both ends meet their neighbours."""
+    """Q5: the segment runs backwards, tilted so that both ends meet their neighbours."""
     backwards = np.maximum(events.length[:, None] - 1 - events.elapsed, 0)
     values = np.take_along_axis(events.values, backwards, axis=1)
     last = np.take_along_axis(values, events.length[:, None] - 1, axis=1)
@@ -55,7 +55,7 @@ def local_warp(events: Events, rng: np.random.Generator) -> Rendered:
 
 
 def cycle_count(events: Events, rng: np.random.Generator) -> Rendered:
-    """Q11: one cycle too few or too many; the others are re-timed to fill the stretch."""
+    """Q11: one cycle too few or too many; the others are re-timed to fill the segment."""
     missing = rng.random(len(events)) < 0.5
     cycles = np.where(missing, -1.0, 1.0)
     length = (events.length - 1.0)[:, None]
@@ -68,7 +68,7 @@ def cycle_count(events: Events, rng: np.random.Generator) -> Rendered:
 
 
 def segment_swap(events: Events, rng: np.random.Generator) -> Rendered:
-    """Q12: another stretch of the same series, at the wrong phase or from anywhere."""
+    """Q12: another segment of the same series, at the wrong phase or from anywhere."""
     size, bases = len(events), events.bases
     cycles = rng.integers(-3, 4, size) + rng.uniform(0.2, 0.8, size)
     room = np.maximum(bases.length - events.length, 1)
@@ -92,7 +92,7 @@ def segment_swap(events: Events, rng: np.random.Generator) -> Rendered:
 
 
 def smooth_splice(events: Events, rng: np.random.Generator) -> Rendered:
-    """Q13: another stretch of the trajectory, chosen for how well both of its ends fit.
+    """Q13: another segment of the trajectory, chosen for how well both of its ends fit.
 
     What mismatch is left fades out towards the ends, so no joint can be seen: only the dynamics
     in between are not those of this moment.
@@ -162,7 +162,7 @@ def with_smooth_dynamics(bases: Bases) -> np.ndarray:
 
 
 def _joint_cost(events: Events, signal: np.ndarray) -> np.ndarray:
-    """Mismatch (events, length) of value, slope and curvature at both ends, by place of origin."""
+    """Mismatch (events, length) of value, slope and curvature at both ends, by index of origin."""
     length = signal.shape[1]
     origin = np.arange(length)
     cost = np.zeros(signal.shape)
@@ -181,7 +181,7 @@ def _joint_cost(events: Events, signal: np.ndarray) -> np.ndarray:
 
 
 def _jet(signal: np.ndarray, position: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Value, slope and curvature at each place."""
+    """Value, slope and curvature at each position."""
     left = np.take_along_axis(signal, position - 1, axis=1)
     here = np.take_along_axis(signal, position, axis=1)
     right = np.take_along_axis(signal, position + 1, axis=1)
@@ -212,7 +212,7 @@ OWN_DATA = (
         lengths=periods(0.5, 2),
         suits=with_order,
         tapered=True,
-        reason="a stretch in the wrong order",
+        reason="a segment in the wrong order",
     ),
     Operation(
         name="Q10 local warp",

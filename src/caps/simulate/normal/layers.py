@@ -8,7 +8,7 @@ from scipy.signal import lfilter
 from caps.simulate.components import Components
 from caps.simulate.cycles import slow_wave
 
-# Noise classes as shares of the signal's spread: none, faint, moderate, strong.
+# Noise classes as shares of the signal's std: none, faint, moderate, strong.
 NOISE_RANGES = ((0.0, 0.0), (0.01, 0.05), (0.05, 0.15), (0.15, 0.4))
 # Wilder tails would put outliers into the normal member that look exactly like point anomalies.
 WIDEST_NOISE = 4.5
@@ -66,7 +66,7 @@ def trend_paths(rng: np.random.Generator, rows: int, length: int) -> np.ndarray:
 
 
 def _noise(rng: np.random.Generator, signal: np.ndarray, layers: Layers) -> np.ndarray:
-    """Unit-free noise: its class, its law, and in some rows a spread that follows the season."""
+    """Unit-free noise: its class, its law, and in some rows a std that follows the season."""
     rows, length = signal.shape
     low, high = np.array(NOISE_RANGES)[rng.choice(4, rows, p=layers.noise)].T
     share = rng.uniform(low, high)

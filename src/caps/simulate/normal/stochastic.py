@@ -73,7 +73,7 @@ def random_walk(rng: np.random.Generator, rows: int, length: int) -> Components:
 
 
 def smooth_path(rng: np.random.Generator, length: int, scale: np.ndarray) -> np.ndarray:
-    """Paths of unit spread of a Gaussian process with squared-exponential kernels of `scale` steps.
+    """Paths of unit std of a Gaussian process with squared-exponential kernels of `scale` steps.
 
     White noise is filtered in the frequency domain, on twice the length so that ends do not meet.
     """
