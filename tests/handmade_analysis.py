@@ -38,22 +38,22 @@ def analysed(
     scaled = scaler.transform(series.values)
     evidence = np.where(np.isfinite(scaled), 0.01, np.nan)
     for name, rows in loud.items():
-        place = series.channels.index(name)
-        evidence[rows, place] = np.where(np.isfinite(scaled[rows, place]), 8.0, np.nan)
+        column = series.channels.index(name)
+        evidence[rows, column] = np.where(np.isfinite(scaled[rows, column]), 8.0, np.nan)
     calibration = calibrate(np.random.default_rng(0).beta(1, 20, 2000))
     channels = tuple(
         LearnedChannel(
             name,
             TRAIN,
-            scaled[:TRAIN, place].astype(np.float32),
+            scaled[:TRAIN, column].astype(np.float32),
             calibration,
             detector=None,
-            memory=Memory.fit(scaled[:TRAIN, place]) if memory else None,
+            memory=Memory.fit(scaled[:TRAIN, column]) if memory else None,
             standardiser=None,
             level=None,
             bound=None,
         )
-        for place, name in enumerate(series.channels)
+        for column, name in enumerate(series.channels)
     )
     for rows in loud.values():  # the middle is the peak
         evidence[(rows.start + rows.stop) // 2] *= 1.001

@@ -37,8 +37,8 @@ def write_tables(folder: Path, seed: int) -> None:
 def seed_of(folder: Path) -> int:
     """Whose folder it is: all of its files agree."""
     if (folder / "report.html").exists():
-        told = {int((folder / name).read_text()) for name in ("report.html", "scores.csv")}
-        (seed,) = told | {seed_of(folder / "model")}
+        seeds = {int((folder / name).read_text()) for name in ("report.html", "scores.csv")}
+        (seed,) = seeds | {seed_of(folder / "model")}
         return seed
     manifest, groups = read_folder(folder, kind=KIND, version=1)
     assert groups["weights"]["a"].tolist() == [manifest["seed"]] * 3
@@ -47,7 +47,7 @@ def seed_of(folder: Path) -> int:
 
 def snapshot(folder: Path) -> dict[str, tuple[int, bytes | str]]:
     """Everything below a folder; opening a pipe or a device would wait."""
-    told: dict[str, tuple[int, bytes | str]] = {}
+    found: dict[str, tuple[int, bytes | str]] = {}
     for root, folders, files in os.walk(folder):
         for name in (*folders, *files):
             path = Path(root, name)
@@ -57,8 +57,8 @@ def snapshot(folder: Path) -> dict[str, tuple[int, bytes | str]]:
                 content = path.read_bytes()
             elif stat.S_ISLNK(mode):
                 content = os.readlink(path)
-            told[str(path.relative_to(folder))] = (mode, content)
-    return told
+            found[str(path.relative_to(folder))] = (mode, content)
+    return found
 
 
 def make_socket(path: Path) -> None:

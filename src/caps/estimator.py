@@ -24,7 +24,7 @@ from caps.scoring import (
     read_channels,
     read_input,
     save_model,
-    stretches_of,
+    spans_of,
 )
 from caps.scoring import fit as fit_channels
 from caps.series import Series
@@ -81,7 +81,7 @@ class CAPS(FittedModel, BaseEstimator):  # type: ignore[misc]  # scikit-learn ha
     ) -> Self:
         """Learn from the training part of `X`; `y` is ignored.
 
-        `known_anomalies` are stretches (start, end) of rows or moments, the end exclusive, that
+        `known_anomalies` are spans (start, end) of rows or moments, the end exclusive, that
         are known to be anomalous: they select the modes (Diagnosis) and are kept out of training.
         `progress` is called with what is being done and the share that is done.
         """
@@ -89,7 +89,7 @@ class CAPS(FittedModel, BaseEstimator):  # type: ignore[misc]  # scikit-learn ha
         series = read_input(X, columns=self.columns, time=self.time)
         train = series.training_part(self.train)
         alarm_rate(self.alarms, train.sampling.step)
-        known = stretches_of(series, () if known_anomalies is None else known_anomalies)
+        known = spans_of(series, () if known_anomalies is None else known_anomalies)
         grid, rows, notes = on_regular_grid(series)
         from caps.events import load_weights  # the generator, a second: scoring does without
 

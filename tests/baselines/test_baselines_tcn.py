@@ -37,7 +37,7 @@ def wave(rows: int, channels: int = 1, seed: int = 0) -> np.ndarray:
 
 
 def labelled(rows: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """A wave in which one in seven stretches of 8 rows is far too high."""
+    """A wave in which one in seven segments of 8 rows is far too high."""
     series, labels = wave(rows, seed=seed), np.zeros(rows, dtype=bool)
     for start in range(30, rows - 8, 56):
         labels[start : start + 8] = True
@@ -46,7 +46,7 @@ def labelled(rows: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.mark.parametrize("name", UNLABELLED)
-def test_an_odd_stretch_scores_above_the_rest(name: str) -> None:
+def test_an_odd_segment_scores_above_the_rest(name: str) -> None:
     series = wave(300, seed=1)
     series[150:162] = 2.5
     scores = UNLABELLED[name]().fit(wave(400)).score(series)

@@ -16,7 +16,7 @@ from small_series import WriteSeries
 from caps.arrays import FloatArray
 from caps.bench.cells import Record, read_cell, read_cells
 from caps.bench.datasets import find_series, load_series
-from caps.bench.execution import known_stretches, run_cell
+from caps.bench.execution import known_spans, run_cell
 from caps.bench.runner import planned, run
 from caps.errors import InputError
 from caps.metrics import evaluate
@@ -115,15 +115,15 @@ def test_diagnosis_is_told_a_tenth_of_the_anomalous_windows(
 ) -> None:
     write_series(rows=8000, anomaly=(1000, 7500))
     series = load_series(find_series([data])[0])
-    known = known_stretches(series, seed=3)
-    assert known == known_stretches(series, seed=3)
-    assert known != known_stretches(series, seed=4)
-    told = np.zeros(8000, dtype=bool)
+    known = known_spans(series, seed=3)
+    assert known == known_spans(series, seed=3)
+    assert known != known_spans(series, seed=4)
+    known_rows = np.zeros(8000, dtype=bool)
     for start, end in known:
-        told[start:end] = True
-    assert not told[:300].any()
-    assert series.labels[told].all()
-    assert 0.05 < told.sum() / series.labels.sum() < 0.15
+        known_rows[start:end] = True
+    assert not known_rows[:300].any()
+    assert series.labels[known_rows].all()
+    assert 0.05 < known_rows.sum() / series.labels.sum() < 0.15
 
 
 def test_every_failure_costs_only_its_own_cell(

@@ -74,12 +74,12 @@ def test_every_number_that_scores_changes_the_hash(
 @pytest.mark.parametrize("method", ["caps", "caps-memory"])
 def test_every_number_of_a_configuration_is_a_setting(name: str, method: str) -> None:
     facts = make_method(method, 0).settings()
-    told = facts["detector"] if name == "detector" else facts["config"][name]
+    written = facts["detector"] if name == "detector" else facts["config"][name]
     if name == "detector" and method == "caps-memory":
-        assert told is None
+        assert written is None
         return
-    assert told == fact(CONFIGS[name]())
-    assert set(told) == {field.name for field in fields(CONFIGS[name])}
+    assert written == fact(CONFIGS[name]())
+    assert set(written) == {field.name for field in fields(CONFIGS[name])}
 
 
 def test_another_number_of_a_configuration_is_another_cell(hash_of_caps: str) -> None:

@@ -123,8 +123,8 @@ def test_failed_and_undefined_cells_are_gaps_and_never_zeros(tmp_path: Path) -> 
 
 
 def test_floors_and_diagnosis_have_rows_but_no_ranks(tmp_path: Path) -> None:
-    for place, method in enumerate(["random", "caps-diagnosis", "caps", "lof"]):
-        write_done(tmp_path, method, "NAB", 1, 0.9 - 0.2 * place)
+    for index, method in enumerate(["random", "caps-diagnosis", "caps", "lof"]):
+        write_done(tmp_path, method, "NAB", 1, 0.9 - 0.2 * index)
     rows = table_of(tmp_path, "overall_univariate_test")
     assert [rows[name]["Avg.R"] for name in ("caps", "lof")] == ["1.0", "2.0"]
     assert rows["random"]["Avg.R"] == rows["caps-diagnosis"]["Avg.R"] == ""
@@ -230,9 +230,9 @@ def test_results_of_an_older_configuration_are_told(tmp_path: Path) -> None:
     write_done(tmp_path, "lof", "NAB", 1, 0.5, config="aaaaaaaa")
     write_done(tmp_path, "random", "NAB", 1, 0.1, config=config_hash("random", make_method))
     tables, _ = build_tables(tmp_path)
-    told = [note for note in tables[0].notes if "older configuration" in note]
-    assert len(told) == 1
-    assert "one: lof. caps bench run" in told[0]
+    stale = [note for note in tables[0].notes if "older configuration" in note]
+    assert len(stale) == 1
+    assert "one: lof. caps bench run" in stale[0]
     write_done(tmp_path, "lof", "NAB", 1, 0.7, config=now)
     rows = table_of(tmp_path, "vus_pr_univariate_test")
     assert {"lof@aaaaaaaa", "lof"} <= set(rows)

@@ -44,16 +44,16 @@ def test_every_reference_at_stride_four_has_a_counterpart_of_each_mode(
     train = np.column_stack([rng.standard_normal(700).cumsum() for _ in range(2)])
     method = PaperCaps(3, TINY).fit(train)
     references = 1 + (700 - 256) // 4
-    for place, (pairs, config, seed) in enumerate(seen):
+    for column, (pairs, config, seed) in enumerate(seen):
         assert len(pairs.reference) == references
         assert len(pairs.counterpart) == references * len(weights.modes)
         assert pairs.trusted.all(), "trimmed"
-        assert (config, seed) == (TINY, 3 + place)
+        assert (config, seed) == (TINY, 3 + column)
     scores = method.score(train[:300])
     assert scores.shape == (300,)
     assert ((scores > 0) & (scores < 1)).all()
     channels = [
-        method.judge(each, method.scaler.transform(train[:300])[:, place])
-        for place, each in enumerate(method.learned)
+        method.judge(each, method.scaler.transform(train[:300])[:, column])
+        for column, each in enumerate(method.learned)
     ]
     np.testing.assert_array_equal(scores, np.max(channels, axis=0))

@@ -302,9 +302,9 @@ def test_the_command_prints_the_page_and_names_what_it_does_not_know(
     assert called(arguments) == 0
     assert "# Contamination of references" in capsys.readouterr().out
     assert called([*arguments, "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["study"] == "natural-contamination"
-    assert Path(told["page"]).is_file()
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["study"] == "natural-contamination"
+    assert Path(facts["page"]).is_file()
     assert called(["bench", "study", "nonsense", "--out", str(tmp_path)]) == 2
     assert "choose from ablations" in capsys.readouterr().err
 

@@ -23,9 +23,9 @@ ODD = [
 def rows(rng: random.Random, count: int) -> list[tuple[str, float]]:
     """Minutes with a value each, some left out."""
     start = datetime(2024, 5, 1) + timedelta(minutes=rng.randrange(1000))
-    places = [place for place in range(count) if place == 0 or rng.random() > 0.05]
+    minutes = [minute for minute in range(count) if minute == 0 or rng.random() > 0.05]
     return [
-        ((start + timedelta(minutes=place)).isoformat(), 5 + rng.gauss(0, 1)) for place in places
+        ((start + timedelta(minutes=minute)).isoformat(), 5 + rng.gauss(0, 1)) for minute in minutes
     ]
 
 
@@ -42,24 +42,24 @@ def mutated(rng: random.Random, lines: list[str]) -> bytes:
     """Lines with a few mistakes: in bytes, in fields, in their order, or cut off."""
     lines = list(lines)
     for _ in range(rng.randrange(1, 6)):
-        place = rng.randrange(len(lines))
-        line, what = lines[place], rng.randrange(7)
+        index = rng.randrange(len(lines))
+        line, what = lines[index], rng.randrange(7)
         if what == 0:
-            lines.insert(place, rng.choice(ODD))
+            lines.insert(index, rng.choice(ODD))
         elif what == 1:
-            lines[place] = line[: rng.randrange(len(line) + 1)]
+            lines[index] = line[: rng.randrange(len(line) + 1)]
         elif what == 2:
             lines.insert(rng.randrange(len(lines)), line)
         elif what == 3:
-            lines[place] = line + "," + rng.choice(ODD)
+            lines[index] = line + "," + rng.choice(ODD)
         elif what == 4:
             mark = rng.choice([",", ":", '"', " "])
-            lines[place] = mark.join([line.partition(mark)[0], rng.choice(ODD)])
+            lines[index] = mark.join([line.partition(mark)[0], rng.choice(ODD)])
         elif what == 5:
             other = rng.randrange(len(lines))
-            lines[place], lines[other] = lines[other], line
+            lines[index], lines[other] = lines[other], line
         elif "load" in line:
-            lines[place] = line.replace("load", rng.choice(["laod", "time", "load,load"]))
+            lines[index] = line.replace("load", rng.choice(["laod", "time", "load,load"]))
     data = bytearray("\n".join(lines).encode("utf-8", "surrogatepass"))
     for _ in range(rng.choice([0, 0, 1, 5])):
         data[rng.randrange(len(data))] = rng.randrange(256)
@@ -121,5 +121,5 @@ def watched(model: CAPS, rng: random.Random, data: bytes, work: Path) -> Outcome
 def check(outcome: Outcome) -> None:
     """Every line is a header, malformed, a row, or counted among those not taken in."""
     if outcome.refused is None:
-        told = outcome.headers + outcome.malformed + outcome.rows + outcome.not_taken
-        assert outcome.lines == told, outcome
+        counted = outcome.headers + outcome.malformed + outcome.rows + outcome.not_taken
+        assert outcome.lines == counted, outcome

@@ -37,8 +37,8 @@ def ends_with_remedy(outcome: "subprocess.CompletedProcess[str]", code: int = 2)
 def test_help_lists_every_command_in_order(run: Run) -> None:
     outcome = run("--help")
     assert outcome.returncode == 0
-    places = [outcome.stdout.index(f"{command.name} ") for command in COMMANDS]
-    assert places == sorted(places)
+    positions = [outcome.stdout.index(f"{command.name} ") for command in COMMANDS]
+    assert positions == sorted(positions)
     assert all(command.summary in outcome.stdout for command in COMMANDS)
     assert "Exit codes" in outcome.stdout
 

@@ -96,14 +96,14 @@ def check_judgement(facts: dict[str, object]) -> None:
     month = month_of_telemetry(4)
     events, incidents = facts["events"], facts["incidents"]
     true = set()
-    for told, incident in zip(incidents, month.incidents, strict=True):
-        for number in told["events"]:
+    for listed, incident in zip(incidents, month.incidents, strict=True):
+        for number in listed["events"]:
             event = events[number - 1]
             assert np.datetime64(event["start"]) < incident.end
             assert np.datetime64(event["end"]) >= incident.start
             assert max(event["contributions"][metric] for metric in incident.metrics) >= 0.2
             true.add(number)
-    assert facts["incidents_found"] == sum(bool(told["events"]) for told in incidents)
+    assert facts["incidents_found"] == sum(bool(listed["events"]) for listed in incidents)
     assert sorted([*true, *facts["false_events"]]) == [event["event"] for event in events]
 
 

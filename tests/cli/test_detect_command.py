@@ -79,8 +79,8 @@ def test_detect_writes_report_scores_events_and_model(
     assert scores["score"].between(0, 1).all()
     events = pd.read_csv(folder / "events.csv")
     assert len(events) == len(facts["events"])
-    for told, event in zip(facts["events"], events.itertuples(), strict=True):
-        assert (told["start_row"], told["end_row"]) == (event.start_row, event.end_row)
+    for listed, event in zip(facts["events"], events.itertuples(), strict=True):
+        assert (listed["start_row"], listed["end_row"]) == (event.start_row, event.end_row)
         assert given["when"][event.start_row] == event.start
         assert (scores["event"][event.start_row : event.end_row] == event.event).all()
     loaded = CAPS.load(folder / "model")
@@ -124,11 +124,11 @@ def test_fit_score_and_events_are_detect_in_steps(
     scores = pd.read_csv("scores.csv")
     assert facts["rows"] == len(scores) == ROWS - 10
     assert facts["flagged"] == scores["flag"].sum()
-    told = json.loads(
+    listed = json.loads(
         run(capsys, "events", "model", metrics, "--pretrained", weights, "--out", "e.csv", "--json")
     )
-    assert len(told) == facts["events"] == len(pd.read_csv("e.csv"))
-    for event in told:
+    assert len(listed) == facts["events"] == len(pd.read_csv("e.csv"))
+    for event in listed:
         assert set(event) >= {"start", "end", "score", "p_value", "kind", "reason"}
     more = json.loads(
         run(

@@ -24,10 +24,10 @@ def test_lines_are_rare_and_tell_share_and_time_left(capsys: pytest.CaptureFixtu
         line.every = 3600
         line("scoring", 0.6)
         line.say("failed: lof")
-    told = capsys.readouterr().err.splitlines()
-    assert told[0] == "training: 25 %, 0:01:15 left"
-    assert told[1].startswith("scoring: 50 %, 0:01:0")
-    assert told[2:] == ["failed: lof"]
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "training: 25 %, 0:01:15 left"
+    assert lines[1].startswith("scoring: 50 %, 0:01:0")
+    assert lines[2:] == ["failed: lof"]
 
 
 def test_training_is_told_whenever_it_reports(capsys: pytest.CaptureFixture[str]) -> None:

@@ -176,7 +176,7 @@ def test_a_killed_watch_goes_on_without_telling_anything_twice(
 ) -> None:
     """kill -9 in the middle of an event, SIGTERM in the middle of another, then the rest."""
     text = disturbed(metrics()).to_csv(index=False).splitlines(keepends=True)
-    path, out = tmp_path / "metrics.csv", tmp_path / "told.ndjson"
+    path, out = tmp_path / "metrics.csv", tmp_path / "lines.ndjson"
     path.write_text("")
     arguments = ("--input", path, "--follow", "--lateness", 4, "--state", tmp_path / "state")
     written = 0
@@ -184,9 +184,9 @@ def test_a_killed_watch_goes_on_without_telling_anything_twice(
         with path.open("a") as growing:
             growing.write("".join(text[written:upto]))
             growing.write(text[upto][:9] if upto < len(text) else "")  # a line half written
-        with out.open("a") as told:
+        with out.open("a") as printed:
             process = subprocess.Popen(
-                command(folder, *arguments, "--save-every", "0.2"), stdout=told, stderr=-1
+                command(folder, *arguments, "--save-every", "0.2"), stdout=printed, stderr=-1
             )
             wait_until_read(tmp_path / "state", sum(map(len, text[:upto])))
             process.send_signal(end)
@@ -205,7 +205,7 @@ def wait_until_read(state: Path, offset: int) -> None:
     while time.monotonic() < deadline:
         for manifest in state.glob("*/manifest.json"):
             try:
-                if json.loads(manifest.read_text())["extra"]["place"]["offset"] >= offset:
+                if json.loads(manifest.read_text())["extra"]["position"]["offset"] >= offset:
                     return
             except (OSError, ValueError):
                 continue
@@ -290,10 +290,12 @@ def test_a_refused_alert_is_given_up_and_a_full_queue_drops_the_oldest(
     assert "cannot be reached" in capsys.readouterr().err
 
 
-def watcher(folder: Path, path: Path, state: Path, told: list[str], **options: object) -> Watcher:
+def watcher(
+    folder: Path, path: Path, state: Path, printed: list[str], **options: object
+) -> Watcher:
     model = CAPS.load(folder)
     return Watcher(
-        lambda name: model, Lines(path), Records(model.fitted_.names), told.append,
+        lambda name: model, Lines(path), Records(model.fitted_.names), printed.append,
         state=WatchState(state), **options,
     )  # fmt: skip
 
@@ -301,16 +303,16 @@ def watcher(folder: Path, path: Path, state: Path, told: list[str], **options: o
 def test_alerts_that_did_not_arrive_are_sent_by_the_next_run(
     tmp_path: Path, folder: Path, receiver: HTTPServer
 ) -> None:
-    path, state, told = tmp_path / "metrics.ndjson", tmp_path / "state", []
+    path, state, printed = tmp_path / "metrics.ndjson", tmp_path / "state", []
     path.write_text(ndjson(metrics()))
     with HTTPServer(("127.0.0.1", 0), Receiver) as gone:
         nobody = address(gone)
-    first = watcher(folder, path, state, told, webhook=Webhook(nobody), recovery=5)
+    first = watcher(folder, path, state, printed, webhook=Webhook(nobody), recovery=5)
     first.webhook.close(patience=0)  # type: ignore[union-attr]
     first.run(lambda: False)
     pending = first.webhook.pending()  # type: ignore[union-attr]
     assert len(pending) >= 3
-    again = watcher(folder, path, state, told, webhook=Webhook(address(receiver)))
+    again = watcher(folder, path, state, printed, webhook=Webhook(address(receiver)))
     again.run(lambda: False)
     arrived = [body["id"] for _, _, body in receiver.seen]  # type: ignore[attr-defined]
     assert arrived == [alert["id"] for alert in pending]
@@ -322,7 +324,7 @@ def test_lines_that_a_kill_left_untold_are_told_by_the_next_run(
     """The process dies between the save and the third line, and again at the fifth."""
     path, state = tmp_path / "metrics.ndjson", tmp_path / "state"
     path.write_text(ndjson(metrics()))
-    told: list[str] = []
+    printed: list[str] = []
 
     class Killed(BaseException):
         pass
@@ -330,15 +332,15 @@ def test_lines_that_a_kill_left_untold_are_told_by_the_next_run(
     for most in (2, 4, 1000):
 
         def tell(line: str, most: int = most) -> None:
-            if len(told) >= most:
+            if len(printed) >= most:
                 raise Killed
-            told.append(line)
+            printed.append(line)
 
-        given = watcher(folder, path, state, told)
+        given = watcher(folder, path, state, printed)
         given.tell = tell
         with pytest.raises(Killed) if most < 1000 else nullcontext():
             given.run(lambda: False)
-    lines = [json.loads(line) for line in told]
+    lines = [json.loads(line) for line in printed]
     assert closed(lines) == spans
     assert len({line["id"] for line in lines}) == len(lines)
 
@@ -348,7 +350,7 @@ def test_a_replaced_file_is_read_from_its_start(tmp_path: Path) -> None:
     path.write_bytes(b"a\nb\nc")
     lines = Lines(path, follow=True)
     assert lines.read(0) == [b"a", b"b"]
-    place = lines.place()
+    position = lines.position()
     (tmp_path / "new").write_bytes(b"d\n")
     os.replace(tmp_path / "new", path)
     assert lines.read(0) == [b"c"]  # nobody will end this line
@@ -360,7 +362,7 @@ def test_a_replaced_file_is_read_from_its_start(tmp_path: Path) -> None:
     assert lines.read(0) == [b"e"]
     assert lines.restarts == 2
     path.write_bytes(b"d\n")
-    assert not Lines(path).go_on(place)
+    assert not Lines(path).go_on(position)
     ended = Lines(path)
     assert ended.read(0) == [b"d"]
     assert ended.read(0) == []
@@ -513,29 +515,29 @@ BAD_CSV = [
 ]
 
 
-@pytest.mark.parametrize("place", [0, 1])
+@pytest.mark.parametrize("index", [0, 1])
 @pytest.mark.parametrize("bad", BAD_NDJSON, ids=lambda bad: bad[:40])
-def test_a_bad_line_of_ndjson_is_counted_told_and_skipped(bad: str, place: int) -> None:
-    told: list[str] = []
+def test_a_bad_line_of_ndjson_is_counted_told_and_skipped(bad: str, index: int) -> None:
+    complaints: list[str] = []
     good = [f'{{"ts": "2024-05-01T00:0{k}", "load": {k}}}' for k in range(3)]
     if not (bad.startswith("{") or bad.endswith("}")):
-        place = 1  # as a first line it would be a header, and refused as one
+        index = 1  # as a first line it would be a header, and refused as one
     records = Records(["load"])
-    records.complain = told.append
-    found = records.parse([line.encode() for line in [*good[:place], bad, *good[place:]]])
+    records.complain = complaints.append
+    found = records.parse([line.encode() for line in [*good[:index], bad, *good[index:]]])
     assert [record.values for record in found] == [[0.0], [1.0], [2.0]]
-    assert (records.malformed, len(told)) == (1, 1)
+    assert (records.malformed, len(complaints)) == (1, 1)
 
 
 @pytest.mark.parametrize("bad", BAD_CSV, ids=lambda bad: bad[:30])
 def test_a_bad_line_of_csv_is_counted_told_and_skipped(bad: str) -> None:
-    told: list[str] = []
+    complaints: list[str] = []
     records = Records(["load"])
-    records.complain = told.append
+    records.complain = complaints.append
     lines = ["ts,load", "2024-05-01T00:00,0", bad, "2024-05-01T00:02,2"]
     found = records.parse([line.encode() for line in lines])
     assert [record.values for record in found] == [[0.0], [2.0]]
-    assert (records.malformed, len(told)) == (1, 1)
+    assert (records.malformed, len(complaints)) == (1, 1)
 
 
 def test_a_row_without_its_id_is_malformed() -> None:
@@ -553,7 +555,7 @@ def test_a_line_without_end_is_skipped_and_the_place_stays_right(tmp_path: Path)
         found += lines.read(0)
     assert [line[:1] for line in found] == [b"a", b"x", b"b"]
     assert LONGEST < len(found[1]) <= LONGEST + BLOCK + 1
-    assert lines.place()["offset"] == path.stat().st_size
+    assert lines.position()["offset"] == path.stat().st_size
 
 
 def test_a_replaced_file_is_read_by_its_own_header() -> None:
@@ -646,17 +648,17 @@ def test_rows_that_are_refused_are_told(
     path = tmp_path / "metrics.ndjson"
     ahead = '{"ts": "2093-01-01", "load": 5}\n'
     path.write_text("".join([*rows[:5], *rows[8:20], rows[6], rows[19], ahead, *rows[20:]]))
-    model, told = CAPS.load(folder), []
+    model, complaints = CAPS.load(folder), []
     given = Watcher(lambda name: model, Lines(path), Records(["load"]), print)
-    given.remarks.say = told.append  # type: ignore[method-assign]
+    given.remarks.say = complaints.append  # type: ignore[method-assign]
     given.run(lambda: False)
-    kinds = [text.partition(":")[0] for text in told]
+    kinds = [text.partition(":")[0] for text in complaints]
     assert kinds == [
         "1 rows refused as too late",
         "1 rows refused as repeated",
         "1 rows refused as far ahead",
     ]
-    assert all("2024-05-01T00:" in text for text in told)
+    assert all("2024-05-01T00:" in text for text in complaints)
 
 
 def test_a_second_watch_on_one_state_refuses(tmp_path: Path) -> None:

@@ -261,7 +261,7 @@ def test_the_channel_that_carries_an_event_contributes_most(
     assert shares["contribution_heat"].mean() > 0.6
 
 
-def test_the_counterpart_of_a_broken_stretch_is_the_unbroken_one(
+def test_the_counterpart_of_a_broken_segment_is_the_unbroken_one(
     pair: CAPS, table: pd.DataFrame
 ) -> None:
     analysis = pair.analyze(table)
@@ -326,7 +326,7 @@ def test_a_constant_and_a_missing_channel_do_not_disturb_a_good_one(weights: Pre
     fitted = estimator(weights).fit(values)
     notes = " ".join(fitted.notes_)
     assert "constant" in notes
-    assert "no say" in notes
+    assert "ignored" in notes
     assert [type(channel) for channel in fitted.fitted_.channels] == [
         LearnedChannel,
         ConstantChannel,
@@ -343,9 +343,9 @@ def test_a_switch_counts_by_values_it_never_had(weights: Pretrained, tmp_path: P
     model = estimator(weights).fit(values)
     assert [type(channel) for channel in model.fitted_.channels] == [LearnedChannel, BinaryChannel]
     assert "only a third one counts" in " ".join(model.notes_)
-    told = model.fitted_.score(model.analyze(values).grid).evidence[:, 1]
-    np.testing.assert_allclose(told[1450:1455], np.log(TRAIN + 1))
-    assert (np.delete(told, slice(1450, 1455)) == 0).all()
+    evidence = model.fitted_.score(model.analyze(values).grid).evidence[:, 1]
+    np.testing.assert_allclose(evidence[1450:1455], np.log(TRAIN + 1))
+    assert (np.delete(evidence, slice(1450, 1455)) == 0).all()
     model.save(tmp_path / "model")
     again = CAPS.load(tmp_path / "model", pretrained=weights)
     np.testing.assert_array_equal(again.decision_function(values), model.decision_function(values))
@@ -362,21 +362,21 @@ def test_switches_are_learned_where_asked_for_or_all_there_is(weights: Pretraine
     ]
 
 
-def test_a_switch_never_outshouts_a_channel_that_had_never_moved(weights: Pretrained) -> None:
+def test_a_switch_never_dominates_a_channel_that_had_never_moved(weights: Pretrained) -> None:
     switch = (np.arange(ROWS) % 97 < 40).astype(float)
     switch[1200:1400] = np.arange(200) % 2  # never switched like this
     still = np.ones(ROWS)
     still[1450:1455] = 3.0
     values = np.column_stack([switch, still])
     model = estimator(weights).fit(values)
-    told = model.fitted_.score(model.analyze(values).grid).evidence
+    evidence = model.fitted_.score(model.analyze(values).grid).evidence
     switched = model.fitted_.channels[0]
     assert isinstance(switched, LearnedChannel)
     bound = switched.bound
     assert bound is not None
-    assert told[:, 0].max() < bound < told[1450:1455, 1].min()
+    assert evidence[:, 0].max() < bound < evidence[1450:1455, 1].min()
     # Windows reach from the odd rows into those beside them: the rows of training do not.
-    assert np.median(told[1200:1400, 0]) > told[:TRAIN, 0].max()
+    assert np.median(evidence[1200:1400, 0]) > evidence[:TRAIN, 0].max()
 
 
 @pytest.mark.parametrize("causal", [False, True])
@@ -387,10 +387,10 @@ def test_a_channel_that_stood_still_speaks_up_where_it_moves_and_around(
     still[1150], still[1300:1360] = 2.0, 2.0
     values = np.column_stack([still, np.ones(ROWS)])
     model = estimator(weights, causal=causal).fit(values)
-    told = model.fitted_.score(model.analyze(values).grid).evidence[:, 0]
-    assert min(told[1150], told[1330]) > np.log(TRAIN)
-    assert 1 < told[1362] < told[1330]  # what has just moved is not yet forgotten
-    assert told[:700].max() < 1
+    evidence = model.fitted_.score(model.analyze(values).grid).evidence[:, 0]
+    assert min(evidence[1150], evidence[1330]) > np.log(TRAIN)
+    assert 1 < evidence[1362] < evidence[1330]  # what has just moved is not yet forgotten
+    assert evidence[:700].max() < 1
 
 
 def test_a_note_names_a_few_of_many_constant_channels(weights: Pretrained) -> None:
@@ -460,7 +460,7 @@ def test_explain_takes_a_number_or_an_event(model: CAPS) -> None:
     analysis = model.analyze(values)
     number = int(analysis.event_id[SPIKE])
     assert model.explain(values, analysis.events[number - 1]).number == number
-    assert "local spreads above" in model.explain(values, number).reason
+    assert "local standard deviations above" in model.explain(values, number).reason
     with pytest.raises(InputError, match="counted from 1"):
         model.explain(values, 99)
 
@@ -479,12 +479,14 @@ def test_a_plot_shows_every_channel_and_the_score(pair: CAPS, table: pd.DataFram
 
 
 def test_progress_goes_from_start_to_end(weights: Pretrained) -> None:
-    told: list[tuple[str, float]] = []
-    estimator(weights).fit(broken_wave(), progress=lambda text, share: told.append((text, share)))
-    shares = [share for _, share in told]
+    reports: list[tuple[str, float]] = []
+    estimator(weights).fit(
+        broken_wave(), progress=lambda text, share: reports.append((text, share))
+    )
+    shares = [share for _, share in reports]
     assert shares == sorted(shares)
     assert shares[-1] == 1
-    assert {"making counterparts", "training"} <= {text for text, _ in told}
+    assert {"making counterparts", "training"} <= {text for text, _ in reports}
 
 
 def test_a_series_of_ours_is_taken_as_it_is(model: CAPS) -> None:

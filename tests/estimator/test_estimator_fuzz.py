@@ -74,7 +74,7 @@ def _source(
         return values.astype(dtype)
     if library == "list":
         return values.tolist()
-    table = {f"metric {place}": values[:, place].astype(dtype) for place in range(values.shape[1])}
+    table = {f"metric {index}": values[:, index].astype(dtype) for index in range(values.shape[1])}
     clock = draw(st.sampled_from(CLOCKS))
     steps = np.full(len(values), 60)
     if clock == "gaps":

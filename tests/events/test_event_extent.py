@@ -42,11 +42,11 @@ def test_flags_tables_budgets_and_explanations_agree_on_the_rows() -> None:
     assert np.array_equal(scores["flag"], analysis.flag)
     assert [*table["start_row"], *table["end_row"]] == [TRUE.start, TRUE.stop]
     assert [*table["start"], *table["end"]] == [*frame.index[[TRUE.start, TRUE.stop - 1]]]
-    (told,) = explained
-    assert told.start_time == analysis.series.time[TRUE.start]
-    known = np.isfinite(told.channels[0].counterpart)
-    assert np.array_equal(told.channels[0].rows[known], np.arange(TRUE.start, TRUE.stop))
-    assert told.direction == "up"
+    (event,) = explained
+    assert event.start_time == analysis.series.time[TRUE.start]
+    known = np.isfinite(event.channels[0].counterpart)
+    assert np.array_equal(event.channels[0].rows[known], np.arange(TRUE.start, TRUE.stop))
+    assert event.direction == "up"
     strict = analysis.alarms("1/1000")
     assert strict.spans == ((TRUE.start, TRUE.stop),)
 
@@ -127,8 +127,8 @@ def test_every_channel_of_an_event_has_its_own_counterpart() -> None:
     second = other.copy()
     second[TRUE] -= 40
     frame = pd.DataFrame({"first": with_level(), "second": second})
-    (told,) = analysed(frame, {"first": FOUND, "second": FOUND}).explanations()
-    views = {view.name: view for view in told.channels}
+    (excesses,) = analysed(frame, {"first": FOUND, "second": FOUND}).explanations()
+    views = {view.name: view for view in excesses.channels}
     for name, normal, way in (("first", daily(2000), "up"), ("second", other, "down")):
         known = np.isfinite(views[name].counterpart)
         away = views[name].counterpart[known] - normal[views[name].rows[known]]
@@ -160,9 +160,9 @@ def test_rows_next_to_those_that_deviate_belong_to_them_while_they_are_off() -> 
 
 def test_small_deviations_beside_a_large_one_are_its_tail() -> None:
     expected = np.zeros(5)
-    told = excess(np.array([1.9, 0.7, 20.0, 2.5, np.nan]), Counterpart(expected, 0.1), CONFIG)
-    assert told is not None
-    assert deviating([told], CONFIG) == (2, 4)
+    excesses = excess(np.array([1.9, 0.7, 20.0, 2.5, np.nan]), Counterpart(expected, 0.1), CONFIG)
+    assert excesses is not None
+    assert deviating([excesses], CONFIG) == (2, 4)
     assert excess(expected, Counterpart(expected, None), CONFIG) is None
     nothing = excess(np.full(5, 1e-9), Counterpart(expected, 0.0), CONFIG)
     assert nothing is not None

@@ -26,8 +26,10 @@ def memory_of(values: np.ndarray) -> Memory:
 
 
 def match_at(memory: Memory, values: np.ndarray, peak: int, **options: Any) -> Match | None:
-    usual = memory.causal_standardisers if options.get("causal") else memory.standardisers
-    return nearest_match(memory, values, Event(1, peak, peak + 1, peak, 0.9), usual, **options)
+    standardisers = memory.causal_standardisers if options.get("causal") else memory.standardisers
+    return nearest_match(
+        memory, values, Event(1, peak, peak + 1, peak, 0.9), standardisers, **options
+    )
 
 
 def flat(rows: int = 2000) -> np.ndarray:
@@ -39,10 +41,10 @@ def flat(rows: int = 2000) -> np.ndarray:
 def only(memory: Memory, form: str, length: int) -> dict[Part, Standardiser]:
     """What is usual, but for one form and length all distances are: it alone is loud."""
     return {
-        part: usual
+        part: standardiser
         if (part.form, part.length) == (form, length)
-        else replace(usual, mean=usual.mean + 1000)
-        for part, usual in memory.standardisers.items()
+        else replace(standardiser, mean=standardiser.mean + 1000)
+        for part, standardiser in memory.standardisers.items()
     }
 
 
@@ -110,8 +112,8 @@ def test_an_explanation_says_where_the_past_is_nearest() -> None:
     frame = pd.DataFrame({"load": flat(), "heat": daily(2000, seed=1)})
     frame.index = pd.date_range("2024-05-01", periods=2000, freq="10min", tz="Europe/Berlin")
     analysis = analysed(frame, {"load": EVENT}, memory=True)
-    (told,) = analysis.explanations()
-    nearest = told.nearest
+    (explained,) = analysis.explanations()
+    nearest = explained.nearest
     assert nearest is not None
     assert nearest.channel == "load"
     assert 0 <= nearest.start < nearest.end <= TRAIN
@@ -119,11 +121,11 @@ def test_an_explanation_says_where_the_past_is_nearest() -> None:
     assert nearest.start_time == analysis.series.time[nearest.start]
     assert nearest.end_time == analysis.series.time[nearest.end - 1]
     assert len(nearest.rows) == len(nearest.values) == nearest.end - nearest.start
-    assert told.peak in nearest.rows
+    assert explained.peak in nearest.rows
     assert 2 < np.nanmin(nearest.values) < np.nanmax(nearest.values) < 8  # units of the data
     local = frame.index[nearest.start].strftime("%Y-%m-%d %H:%M")
-    assert f"from {local} Europe/Berlin on" in told.reason
-    assert "No stretch of training looks like this" in told.reason
+    assert f"from {local} Europe/Berlin on" in explained.reason
+    assert "No subsequence of training looks like this" in explained.reason
 
 
 def test_an_event_inside_training_matches_neither_itself_nor_the_rest_of_itself() -> None:
@@ -145,8 +147,8 @@ def test_no_length_and_no_form_matches_an_event_with_itself(peak: int) -> None:
     memory = memory_of(training)
     for length in memory.indices:
         for form in FORMS:
-            usual = only(memory, form, length)
-            match = nearest_match(memory, training, event, usual, training_rows(0, TRAIN))
+            standardiser = only(memory, form, length)
+            match = nearest_match(memory, training, event, standardiser, training_rows(0, TRAIN))
             assert match is not None
             assert len(match.values) == length
             assert match.start >= event.end or match.start + length <= event.start
@@ -171,8 +173,8 @@ def test_times_as_far_is_told_by_the_yardstick_of_the_score() -> None:
     event = Event(1, EVENT.start, EVENT.stop, 1420, 0.9)
     strict = nearest_match(memory, values, event, memory.standardisers)
     moved = {
-        part: replace(usual, mean=usual.mean + np.log(2))
-        for part, usual in memory.standardisers.items()
+        part: replace(standardiser, mean=standardiser.mean + np.log(2))
+        for part, standardiser in memory.standardisers.items()
     }
     adapted = nearest_match(memory, values, event, moved)
     assert strict is not None
@@ -202,9 +204,9 @@ def test_without_times_the_match_is_told_by_its_row() -> None:
 
 
 def test_a_model_without_memory_says_nothing_of_the_past() -> None:
-    (told,) = analysed(flat(), {"value": EVENT}).explanations()
-    assert told.nearest is None
-    assert "training" not in told.reason
+    (explained,) = analysed(flat(), {"value": EVENT}).explanations()
+    assert explained.nearest is None
+    assert "training" not in explained.reason
 
 
 def test_the_plot_draws_the_nearest_subsequence_beside_its_event() -> None:

@@ -125,7 +125,7 @@ def test_without_times_the_command_gives_rows_only() -> None:
 
 
 def test_another_configuration_gives_other_events() -> None:
-    strict = EventConfig(unusual=1000.0, most_channels=1)
+    strict = EventConfig(least_errors=1000.0, most_channels=1)
     loose = two_channels()
     analysis = Analysis(
         *(loose.series, loose.grid, loose.rows, loose.fitted, loose.scores, 0.9, loose.rules),

@@ -40,10 +40,10 @@ def test_a_truncated_file_is_refused(causal: Pair, tmp_path: Path, cut: int) -> 
         OnnxModel.load(path)
 
 
-@pytest.mark.parametrize("place", [0, 5000, -100], ids=str)
-def test_a_changed_byte_is_noticed(causal: Pair, tmp_path: Path, place: int) -> None:
+@pytest.mark.parametrize("index", [0, 5000, -100], ids=str)
+def test_a_changed_byte_is_noticed(causal: Pair, tmp_path: Path, index: int) -> None:
     content = bytearray(causal.path.read_bytes())
-    content[place] ^= 1
+    content[index] ^= 1
     path = tmp_path / "edited.onnx"
     path.write_bytes(content)
     with pytest.raises(ArtifactError, match="was edited"):
@@ -132,10 +132,10 @@ def test_the_command_writes_the_file(
     with pytest.raises(SystemExit) as ended:
         main(["export", str(tmp_path / "model"), "--onnx", str(out), "--json"])
     assert ended.value.code == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["file"] == str(out)
-    assert told["bytes"] == out.stat().st_size
-    assert told["largest_difference"] < 1e-5
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["file"] == str(out)
+    assert facts["bytes"] == out.stat().st_size
+    assert facts["largest_difference"] < 1e-5
     assert list(out.parent.iterdir()) == [out]
     values = table()[:, 0]
     np.testing.assert_array_equal(

@@ -93,8 +93,8 @@ np.save(sys.argv[3], np.stack([model.decision_function(values), np.concatenate(s
 def test_numpy_and_onnxruntime_are_enough(causal: Pair, tmp_path: Path) -> None:
     values = table()[:, 0]
     np.save(tmp_path / "values.npy", values)
-    places = [str(causal.path), str(tmp_path / "values.npy"), str(tmp_path / "scores.npy")]
-    subprocess.run([sys.executable, "-c", ALONE, *places], check=True)
+    paths = [str(causal.path), str(tmp_path / "values.npy"), str(tmp_path / "scores.npy")]
+    subprocess.run([sys.executable, "-c", ALONE, *paths], check=True)
     for scores in np.load(tmp_path / "scores.npy"):
         np.testing.assert_allclose(
             scores, causal.model.decision_function(values), rtol=0, atol=CLOSE
@@ -140,8 +140,8 @@ def test_the_transformer_is_exported_too() -> None:
     session = onnxruntime.InferenceSession(graph_of(detectors, "a note"))
     assert session.get_modelmeta().custom_metadata_map["caps"] == "a note"
     windows = np.random.default_rng(0).normal(size=(3, TRANSFORMER.window)).astype(np.float32)
-    for place, detector in enumerate(detectors):
-        feed = {"windows": windows, "channel": np.array([place])}
+    for index, detector in enumerate(detectors):
+        feed = {"windows": windows, "channel": np.array([index])}
         wanted = detector(torch.from_numpy(windows)).numpy()
         np.testing.assert_allclose(session.run(None, feed)[0], wanted, atol=1e-5)
 

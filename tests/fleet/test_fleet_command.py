@@ -40,8 +40,10 @@ def test_fit_and_score_tell_and_write_the_outcome(
     assert {each["series"] for each in facts["ranking"]} == {"a", "b"}
     again = run(capsys, "fit", *options, "--train", TRAIN, "--out", "fleet")
     assert "2 were finished before" in again
-    told = run(capsys, "score", *options, "--models", "fleet", "--alarms", "1/20", "--out", "new")
-    assert "summary.html" in told
+    printed = run(
+        capsys, "score", *options, "--models", "fleet", "--alarms", "1/20", "--out", "new"
+    )
+    assert "summary.html" in printed
     table = pd.read_parquet("new/series.parquet")
     assert table["alarms"].tolist() == ["1/20", "1/20"]
     assert table["model"].map(lambda path: Path(path).is_dir()).all()

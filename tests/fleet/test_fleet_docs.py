@@ -42,5 +42,5 @@ def test_the_options_named_are_those_of_the_commands() -> None:
 def test_the_columns_named_are_those_of_the_files() -> None:
     for kind in ("scores", "events"):
         (line,) = re.findall(rf"`{kind}/ID.parquet` \| (.*?) \|", PAGE)
-        told = re.findall(r"\w+", line.replace("their rows", "").replace("of every row", ""))
-        assert set(told) <= set(COLUMNS[kind])
+        named = re.findall(r"\w+", line.replace("their rows", "").replace("of every row", ""))
+        assert set(named) <= set(COLUMNS[kind])

@@ -80,8 +80,8 @@ def test_the_page_opens_offline_and_shows_ranking_and_failures(fleet: Fleet) -> 
     assert "http://" not in page.replace("http-equiv", "")
     assert "https://" not in page
     assert "<script" not in page
-    places = [page.index(f'<th scope="row">{each["series"]}') for each in fleet.result.series]
-    assert places == sorted(places)
+    positions = [page.index(f'<th scope="row">{each["series"]}') for each in fleet.result.series]
+    assert positions == sorted(positions)
     assert fleet.result.failures[0]["series"] == "broken"
 
 
@@ -201,13 +201,13 @@ def test_results_of_other_settings_are_not_called_finished_when_half_replaced(
     fleet: Fleet, settings: FitOptions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     entries = [entry for entry in find_series(fleet.source) if entry.id == "host-0"]
-    out, told = tmp_path / "out", scoring(settings)
-    other = replace(told, alarms="1/20")
-    score_fleet(entries, fleet.out, out, told, engine=InlineEngine())
+    out, options = tmp_path / "out", scoring(settings)
+    other = replace(options, alarms="1/20")
+    score_fleet(entries, fleet.out, out, options, engine=InlineEngine())
     with monkeypatch.context() as patch:
         patch.setattr("caps.fleet.work.write_text", lambda *_: 1 / 0)  # the marker, written last
         score_fleet(entries, fleet.out, out, other, engine=InlineEngine(), retries=0)
     engine = InlineEngine()
-    again = score_fleet(entries, fleet.out, out, told, engine=engine)
+    again = score_fleet(entries, fleet.out, out, options, engine=engine)
     assert engine.worked == ["host-0"]
     assert again.skipped == 0

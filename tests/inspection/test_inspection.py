@@ -248,8 +248,8 @@ def test_neighbours_are_counted_outside_the_own_group() -> None:
 def test_codes_that_know_the_family_show_it() -> None:
     pairs = simulate_pairs(90, seed=3)
     seen = view(untrained(), pairs)
-    told = seen.source.semantic_code + 50 * torch.from_numpy(pairs.family).float().unsqueeze(1)
-    source = replace(seen.source, semantic_code=told)
+    shifted = seen.source.semantic_code + 50 * torch.from_numpy(pairs.family).float().unsqueeze(1)
+    source = replace(seen.source, semantic_code=shifted)
     _, shares = code_clouds(replace(seen, source=source), seed=0)
     assert shares["same family among neighbours in z_a"] == 1
 

@@ -1,4 +1,4 @@
-"""Training rows are recognised wherever they stand in what is scored, whole or in part."""
+"""Training rows are found wherever they stand in what is scored, whole or in part."""
 
 import numpy as np
 import pandas as pd
@@ -43,7 +43,7 @@ def test_an_incident_is_as_strong_wherever_the_scored_data_begin(model: CAPS, wa
         assert whole[start:end].max() == pytest.approx(there, abs=0.3)
 
 
-def test_a_saved_model_recognises_its_training_rows_by_time(
+def test_a_saved_model_finds_its_training_rows_by_time(
     model: CAPS, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     folder = tmp_path_factory.mktemp("saved") / "model"

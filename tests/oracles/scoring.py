@@ -10,16 +10,16 @@ Logits = Callable[[np.ndarray], np.ndarray]
 
 
 def naive_bridge(window: np.ndarray) -> np.ndarray:
-    known = [place for place, value in enumerate(window) if not np.isnan(value)]
+    known = [step for step, value in enumerate(window) if not np.isnan(value)]
     bridged = np.zeros(len(window))
-    for place in range(len(window)):
-        before = [k for k in known if k <= place]
-        after = [k for k in known if k >= place]
+    for step in range(len(window)):
+        before = [k for k in known if k <= step]
+        after = [k for k in known if k >= step]
         if before and after and before[-1] != after[0]:
-            share = (place - before[-1]) / (after[0] - before[-1])
-            bridged[place] = (1 - share) * window[before[-1]] + share * window[after[0]]
+            share = (step - before[-1]) / (after[0] - before[-1])
+            bridged[step] = (1 - share) * window[before[-1]] + share * window[after[0]]
         elif before or after:
-            bridged[place] = window[before[-1] if before else after[0]]
+            bridged[step] = window[before[-1] if before else after[0]]
     return bridged
 
 
@@ -28,13 +28,13 @@ def naive_logits(logits: Logits, values: np.ndarray, size: int, stride: int) -> 
     length = len(values)
     covering: list[list[tuple[float, float, bool]]] = [[] for _ in range(length)]
     for start in naive_starts(length, size, stride):
-        window = np.array([values[reflected(start + place, length)] for place in range(size)])
+        window = np.array([values[reflected(start + step, length)] for step in range(size)])
         scored = logits(naive_bridge(window))
         dense = np.mean(~np.isnan(window)) >= 0.5
-        for place in range(size):
-            if start + place >= 0:
-                weight = np.sin(np.pi * (place + 0.5) / size) ** 2
-                covering[start + place].append((weight, scored[place], bool(dense)))
+        for step in range(size):
+            if start + step >= 0:
+                weight = np.sin(np.pi * (step + 0.5) / size) ** 2
+                covering[start + step].append((weight, scored[step], bool(dense)))
     result = np.full(length, np.nan)
     for row, windows in enumerate(covering):
         chosen = [entry for entry in windows if entry[2]] or windows

@@ -14,7 +14,7 @@ def naive_windows(values: np.ndarray, size: int, stride: int) -> list[np.ndarray
     """Each window row by row; a row before the series is the reflected one."""
     length = len(values)
     return [
-        np.array([values[reflected(start + place, length)] for place in range(size)])
+        np.array([values[reflected(start + step, length)] for step in range(size)])
         for start in naive_starts(length, size, stride)
     ]
 

@@ -74,7 +74,7 @@ def test_the_conversions_give_the_clean_residual_back() -> None:
     torch.testing.assert_close(schedule.clean_from_noise(r_tau, noise, tau), r)
 
 
-def test_a_known_spread_gives_the_posterior_mean_of_gaussian_data() -> None:
+def test_a_known_std_gives_the_posterior_mean_of_gaussian_data() -> None:
     # Of data N(0, s^2) seen as r_tau, the best guess is Cov(r, r_tau) / Var(r_tau) r_tau.
     schedule, tau, s = NoiseSchedule(200).double(), torch.arange(200), 0.05
     r_tau, alpha_bar = drawn(200, 32).double(), schedule.alpha_bar.unsqueeze(-1)
@@ -86,8 +86,8 @@ def test_a_known_spread_gives_the_posterior_mean_of_gaussian_data() -> None:
 def test_an_expert_that_knows_nothing_says_almost_nothing_outside_the_support() -> None:
     given, tau = condition(), torch.full((ROWS,), 10)
     inside, outside = given.support > 0, given.support == 0
-    told = denoiser(outside_spread=0.05).clean(drawn(ROWS, WINDOW), tau, given)
-    assert told[outside].square().mean().sqrt() < 0.1 * told[inside].square().mean().sqrt()
+    clean = denoiser(outside_spread=0.05).clean(drawn(ROWS, WINDOW), tau, given)
+    assert clean[outside].square().mean().sqrt() < 0.1 * clean[inside].square().mean().sqrt()
 
 
 def test_diffusion_keeps_the_variance_of_unit_data_at_every_step() -> None:

@@ -15,7 +15,7 @@ from caps.training import Schedule, seeded, train
 
 
 def correlated_codes(count: int = 20_000) -> np.ndarray:
-    """Three dimensions of different spread, the first two strongly correlated."""
+    """Three dimensions of different std, the first two strongly correlated."""
     rng = np.random.default_rng(1)
     first = rng.normal(size=count)
     second = 0.9 * first + np.sqrt(1 - 0.81) * rng.normal(size=count)
@@ -28,10 +28,10 @@ def test_samples_have_the_moments_that_the_prior_was_fitted_to(kind: str) -> Non
     drawn = fit_prior(codes, kind).sample(80_000, np.random.default_rng(0))
     assert drawn.dtype == np.float32
     np.testing.assert_allclose(drawn.mean(0), codes.mean(0), atol=0.03)
-    spread = codes.std(0)
+    std = codes.std(0)
     if kind == "isotropic":
-        spread = np.full(3, np.sqrt(np.mean(spread**2)))
-    np.testing.assert_allclose(drawn.std(0), spread, rtol=0.04)
+        std = np.full(3, np.sqrt(np.mean(std**2)))
+    np.testing.assert_allclose(drawn.std(0), std, rtol=0.04)
     correlation = np.corrcoef(drawn.T)[0, 1]
     assert correlation == pytest.approx(0.9 if kind == "full" else 0, abs=0.03)
 
@@ -67,9 +67,9 @@ def test_priors_that_cannot_be_fitted_are_refused() -> None:
         fit_prior(correlated_codes(1))
 
 
-def support(*stretches: tuple[int, int], window: int = 64) -> np.ndarray:
+def support(*spans: tuple[int, int], window: int = 64) -> np.ndarray:
     row = np.zeros(window, dtype=bool)
-    for first, last in stretches:
+    for first, last in spans:
         row[first:last] = True
     return row
 

@@ -90,18 +90,18 @@ def test_draws_on_the_way_to_an_oracles_answer_have_the_noise_of_their_step(
     ("method", "steps", "tolerance"),
     [("ddpm", 200, 0.03), ("ddim", 200, 0.03), ("dpm++", 20, 0.1), ("dpm++", 50, 0.03)],
 )
-@pytest.mark.parametrize("spread", [0.4, 1.0])
+@pytest.mark.parametrize("std", [0.4, 1.0])
 def test_gaussian_data_come_back_with_their_own_variance(
-    method: str, steps: int, tolerance: float, spread: float
+    method: str, steps: int, tolerance: float, std: float
 ) -> None:
-    variance = spread**2
+    variance = std**2
 
     def exact(r_tau: Tensor, ab: float) -> Tensor:  # E[r | r_tau] for r ~ N(0, variance)
         return ab**0.5 * variance / (ab * variance + 1 - ab) * r_tau
 
     drawn = sample(Known(exact), everywhere(256, 128), Sampler(method, steps), noise_source())
-    assert drawn.mean().item() == pytest.approx(0, abs=0.02 * spread)
-    assert drawn.std().item() == pytest.approx(spread, rel=tolerance)
+    assert drawn.mean().item() == pytest.approx(0, abs=0.02 * std)
+    assert drawn.std().item() == pytest.approx(std, rel=tolerance)
     neighbours = torch.corrcoef(torch.stack([drawn[:, 1:].flatten(), drawn[:, :-1].flatten()]))
     assert abs(neighbours[0, 1].item()) < 0.03, "steps are independent in these data"
 

@@ -17,7 +17,7 @@ from caps.recover import (
     reference_windows,
 )
 from caps.recover import injection as rules
-from caps.recover.visibility import LEAST, local_spread, visible
+from caps.recover.visibility import LEAST, local_std, visible
 
 every_construction = pytest.mark.parametrize("construction", CONSTRUCTIONS)
 
@@ -115,7 +115,7 @@ def test_direct_effects_do_not_look_at_the_reference(
 
 
 def test_cut_and_paste_uses_only_own_data(rng: np.random.Generator) -> None:
-    own = rng.permutation(40 * 256).reshape(40, 256).astype(np.float32)  # every value names a place
+    own = rng.permutation(40 * 256).reshape(40, 256).astype(np.float32)  # every value names a row
     for _ in range(50):
         start = int(rng.integers(0, 200))
         site = rules.Site(own[3], start, start + 40, own)
@@ -124,7 +124,7 @@ def test_cut_and_paste_uses_only_own_data(rng: np.random.Generator) -> None:
         assert (own[row, column : column + 40] == pasted).all()
 
 
-def test_every_rule_changes_its_stretch_and_nothing_else(rng: np.random.Generator) -> None:
+def test_every_rule_changes_its_segment_and_nothing_else(rng: np.random.Generator) -> None:
     own = rng.standard_normal((10, 256)).astype(np.float32)
     for rule in rules.RULES:
         site = rules.Site(own[0].copy(), 100, 103 if rule is rules.spike else 150, own)
@@ -183,11 +183,11 @@ def test_progress_counts_counterparts_up_to_all_of_them(
     assert {total for _, total in seen} == {90}
 
 
-def test_an_effect_below_a_tenth_of_the_local_spread_does_not_show() -> None:
+def test_an_effect_below_a_tenth_of_the_local_std_does_not_show() -> None:
     window = np.sin(np.arange(256) / 5.0)[None].astype(np.float32)
     support = np.zeros((1, 256), dtype=bool)
     support[0, 100:110] = True
-    least = LEAST * local_spread(window, support)[0]
+    least = LEAST * local_std(window, support)[0]
     for factor, shown in ((0.9, False), (1.1, True)):
         changed = window + np.float32(factor * least) * support
         assert visible(window, changed, support)[0] == shown

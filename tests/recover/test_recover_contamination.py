@@ -1,4 +1,4 @@
-"""Anomalies among the references lose their say; normal points keep it."""
+"""Anomalies among the references are ignored; normal points are not."""
 
 import numpy as np
 import pytest

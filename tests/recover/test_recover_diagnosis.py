@@ -66,7 +66,7 @@ def test_nothing_known_selects_nothing_and_says_so(pretrained: Pretrained) -> No
         known_windows(np.zeros(500), None, [])
 
 
-def test_a_known_stretch_lies_in_the_middle_of_its_window() -> None:
+def test_a_known_span_lies_in_the_middle_of_its_window() -> None:
     windows, support = known_windows(np.arange(1000.0), None, [(500, 520), (0, 10), (995, 1000)])
     assert windows[:, 0].tolist() == [382, 0, 744]
     assert windows.shape == support.shape == (3, 256)
@@ -74,13 +74,13 @@ def test_a_known_stretch_lies_in_the_middle_of_its_window() -> None:
     assert support.sum(axis=1).tolist() == [20, 10, 5]
 
 
-def test_a_stretch_longer_than_a_window_is_covered_by_several() -> None:
+def test_a_span_longer_than_a_window_is_covered_by_several() -> None:
     windows, support = known_windows(np.arange(2000.0), None, [(300, 1000)])
     assert support.all()
     assert set(windows.ravel().tolist()) == set(range(300, 1000))
 
 
-def test_a_known_stretch_of_a_short_series_is_padded() -> None:
+def test_a_known_span_of_a_short_series_is_padded() -> None:
     values = np.arange(100.0)
     values[30:40] = np.nan
     windows, support = known_windows(values, None, [(90, 100)])
@@ -89,7 +89,7 @@ def test_a_known_stretch_of_a_short_series_is_padded() -> None:
     assert np.flatnonzero(support[0]).tolist() == list(range(246, 256))
 
 
-@pytest.mark.parametrize("stretch", [(5, 5), (-1, 4), (90, 101), (8, 3)])
-def test_a_stretch_outside_the_series_is_refused(stretch: tuple[int, int]) -> None:
+@pytest.mark.parametrize("span", [(5, 5), (-1, 4), (90, 101), (8, 3)])
+def test_a_span_outside_the_series_is_refused(span: tuple[int, int]) -> None:
     with pytest.raises(InputError, match="name rows of the series"):
-        known_windows(np.zeros(100), None, [stretch])
+        known_windows(np.zeros(100), None, [span])

@@ -125,7 +125,7 @@ def test_only_channels_with_a_fair_share_are_named() -> None:
 def test_an_effect_says_what_is_known_of_it() -> None:
     assert effect(event()) == ""
     assert effect(event(direction="down")) == "below normal"
-    assert effect(event(direction="up", size=6.24)) == "above normal by 6.2 spreads"
+    assert effect(event(direction="up", size=6.24)) == "above normal by 6.2 standard deviations"
 
 
 def test_another_seed_makes_another_month_of_events(month: Report) -> None:
@@ -133,20 +133,20 @@ def test_another_seed_makes_another_month_of_events(month: Report) -> None:
     assert [each.start for each in other.events] != [each.start for each in month.events]
 
 
-def test_the_nearest_stretch_of_a_panel_fits_its_values() -> None:
+def test_the_nearest_subsequence_of_a_panel_fits_its_values() -> None:
     ones = np.ones((2, 1))
-    with pytest.raises(InputError, match=r"nearest stretch has shape \(3, 1\)"):
+    with pytest.raises(InputError, match=r"nearest subsequence has shape \(3, 1\)"):
         Panel(8, ("flow",), ones, ones, np.ones((3, 1)))
 
 
-def test_a_panel_draws_the_nearest_stretch_where_there_is_one() -> None:
+def test_a_panel_draws_the_nearest_subsequence_where_there_is_one() -> None:
     values, nothing = np.ones((3, 2)), np.full((3, 2), np.nan)
     nearest = np.array([[np.nan, np.nan], [4.0, np.nan], [5.0, np.nan]])
-    told = event(contributions={"flow": 0.9, "heat": 0.1})
+    card = event(contributions={"flow": 0.9, "heat": 0.1})
     lines = {}
     for past in (None, nearest):
         chart = panel_chart(
-            told, Panel(7, ("flow", "heat"), values, nothing, past), small().timeline
+            card, Panel(7, ("flow", "heat"), values, nothing, past), small().timeline
         )
         lines[past is not None] = {line["name"]: line for line in chart["data"]}
     assert set(lines[True]) - set(lines[False]) == {"flow, nearest past"}
@@ -155,8 +155,8 @@ def test_a_panel_draws_the_nearest_stretch_where_there_is_one() -> None:
     assert [each for each in drawn["y"] if np.isfinite(each)] == [4.0, 5.0]
 
 
-def test_the_legend_names_the_nearest_stretch_only_where_it_is_drawn() -> None:
+def test_the_legend_names_the_nearest_subsequence_only_where_it_is_drawn() -> None:
     ones = np.ones((2, 1))
     for past in (None, ones):
         page = render_report(small(events=(event(panel=Panel(8, ("flow",), ones, ones, past)),)))
-        assert ("nearest stretch of training" in page) == (past is not None)
+        assert ("nearest subsequence of training" in page) == (past is not None)

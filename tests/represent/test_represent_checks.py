@@ -18,7 +18,7 @@ COUNT, HALF = 120, 128
 def mirrored_pairs() -> PairBatch:
     """The second half of a window repeats the first; an effect is one step of height 2 in it.
 
-    No two pairs have their step at one place, so that another pair's effect is always wrong.
+    No two pairs have their step at one position, so that another pair's effect is always wrong.
     """
     rng = np.random.default_rng(0)
     pairs = simulate_pairs(COUNT, seed=0)
@@ -28,9 +28,9 @@ def mirrored_pairs() -> PairBatch:
     support[:, HALF:] = True
     anomalous = normal.copy()
     # By family: point 0 to 39, periodic 40 to 79, trend 80 to 119.
-    place = np.empty(COUNT, dtype=np.int64)
-    place[np.argsort(pairs.family, kind="stable")] = np.arange(COUNT)
-    anomalous[np.arange(COUNT), HALF + place] += 2
+    offset = np.empty(COUNT, dtype=np.int64)
+    offset[np.argsort(pairs.family, kind="stable")] = np.arange(COUNT)
+    anomalous[np.arange(COUNT), HALF + offset] += 2
     return replace(pairs, normal=normal, anomalous=anomalous, support=support)
 
 

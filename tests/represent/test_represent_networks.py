@@ -86,7 +86,7 @@ def test_the_decoded_effect_is_exactly_zero_outside_the_support(config: Represen
 
 
 @pytest.mark.parametrize("changed", ["z_s", "z_a", "support"])
-def test_the_decoded_effect_depends_on_structure_semantics_and_place(changed: str) -> None:
+def test_the_decoded_effect_depends_on_structure_semantics_and_position(changed: str) -> None:
     model = representation()
     given = {"z_s": drawn(1, 128), "z_a": drawn(1, 48), "support": block(1, 256, 100, 140)}
     other = {
@@ -176,7 +176,7 @@ def test_the_support_guides_the_semantic_code_and_never_the_structure_code() -> 
 
 def test_the_semantic_head_starts_out_looking_at_the_support() -> None:
     head, support = representation().semantic_head, block(2, 256, 128, 192)
-    h = drawn(2, 24, 32)  # features of 32 places of 8 steps each
+    h = drawn(2, 24, 32)  # features of 32 positions of 8 steps each
     inside, outside = h.clone(), h.clone()
     inside[:, :, 18:20] += 1
     outside[:, :, 2:4] += 1

@@ -148,20 +148,20 @@ def test_more_noise_from_now_on_is_not_an_anomaly_everywhere(remembered: Memory)
     assert np.median(strict) > 1
 
 
-def test_usual_is_never_narrowed_by_what_is_scored() -> None:
-    usual = Standardiser(0.0, 1.0)
-    assert usual.adapted(np.full(50, -3.0), CONFIG) == usual
-    wide = usual.adapted(np.linspace(0, 10, 101), CONFIG)
-    assert wide.mean == 4.5  # half a spread of training is chance
+def test_a_standardiser_is_never_narrowed_by_what_is_scored() -> None:
+    standardiser = Standardiser(0.0, 1.0)
+    assert standardiser.adapted(np.full(50, -3.0), CONFIG) == standardiser
+    wide = standardiser.adapted(np.linspace(0, 10, 101), CONFIG)
+    assert wide.mean == 4.5  # half a std of training is chance
     assert wide.std == pytest.approx(2.5 / 0.6745 / 1.5)
 
 
-def test_rows_closer_than_usual_do_not_widen_what_is_usual() -> None:
+def test_rows_closer_than_in_training_do_not_adapt_the_standardiser() -> None:
     """Rows that were compared with themselves unnoticed must not hide the others."""
-    usual = Standardiser(-1.5, 0.5)
+    standardiser = Standardiser(-1.5, 0.5)
     noise = np.random.default_rng(0).normal(-1.5, 0.5, 1000)
     themselves = np.full(900, -5.8)
-    assert usual.adapted(np.concatenate([themselves, noise]), CONFIG) == usual
+    assert standardiser.adapted(np.concatenate([themselves, noise]), CONFIG) == standardiser
 
 
 def test_a_part_too_short_or_hardly_observed_leaves_no_memory() -> None:
@@ -275,9 +275,9 @@ def test_both_measures_are_logarithms_of_distances(remembered: Memory) -> None:
         distance = each.distance + CONFIG.floor
         ratio = distance / distance[each.index]
         for measure, values in (("distance", distance), ("density_ratio", ratio)):
-            usual = remembered.causal_standardisers[Part(16, form, measure)]  # type: ignore[arg-type]
-            assert usual.mean == pytest.approx(np.log(values).mean(), rel=0.01, abs=5e-3)
-            assert usual.std == pytest.approx(np.log(values).std(), rel=0.01)
+            standardiser = remembered.causal_standardisers[Part(16, form, measure)]  # type: ignore[arg-type]
+            assert standardiser.mean == pytest.approx(np.log(values).mean(), rel=0.01, abs=5e-3)
+            assert standardiser.std == pytest.approx(np.log(values).std(), rel=0.01)
 
 
 def test_pieces_in_several_threads_give_the_evidence_of_the_whole(

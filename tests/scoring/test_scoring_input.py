@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from caps.errors import InputError
-from caps.scoring.input import read_channels, stretches_of
+from caps.scoring.input import read_channels, spans_of
 from caps.series import read
 
 YEAR = {"time": pd.date_range("2015-01-01", periods=365), "load": np.arange(365.0)}
@@ -16,11 +16,11 @@ YEAR = {"time": pd.date_range("2015-01-01", periods=365), "load": np.arange(365.
 
 def test_known_anomalies_are_rows_or_moments() -> None:
     known = [("2015-02-01", date(2015, 2, 3)), (5, "9"), (np.int64(0), 365)]
-    assert stretches_of(read(YEAR), known) == [(31, 33), (5, 9), (0, 365)]
+    assert spans_of(read(YEAR), known) == [(31, 33), (5, 9), (0, 365)]
 
 
 @pytest.mark.parametrize(
-    "stretch",
+    "span",
     [
         ("2015-02-01", "2599-11-20"),
         ("1500-01-01", "2015-02-01"),
@@ -30,11 +30,11 @@ def test_known_anomalies_are_rows_or_moments() -> None:
         (None, 3),
         (1, "9" * 5000),
     ],
-    ids=lambda stretch: str(stretch)[:40],
+    ids=lambda span: str(span)[:40],
 )
-def test_places_that_are_neither_are_refused(stretch: tuple[Any, Any]) -> None:
+def test_spans_that_are_neither_are_refused(span: tuple[Any, Any]) -> None:
     with pytest.raises(InputError, match=r"the known anomaly at .* is no moment"):
-        stretches_of(read(YEAR), [stretch])
+        spans_of(read(YEAR), [span])
 
 
 def test_a_model_scores_its_own_channels_whatever_else_a_table_holds() -> None:

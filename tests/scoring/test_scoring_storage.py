@@ -160,7 +160,7 @@ def channel(manifest: dict[str, Any]) -> dict[str, Any]:
         lambda manifest: manifest["model"].update(causal="no"),
         lambda manifest: manifest["model"].update(step="soon"),
         lambda manifest: manifest["model"].pop("scaler"),
-        lambda manifest: manifest["model"]["scaler"].update(spread=[0.0, 1.0, 1.0]),
+        lambda manifest: manifest["model"]["scaler"].update(scale=[0.0, 1.0, 1.0]),
         lambda manifest: manifest["model"]["scaler"].update(centre=[1.0]),
         lambda manifest: manifest["model"]["calibration"].update(levels=[]),
         lambda manifest: manifest["options"].update(pretrained="/somewhere"),

@@ -201,10 +201,10 @@ def test_blocks_cover_the_training_part_once(length: int, size: int, share: floa
 
 def test_a_bound_keeps_the_order_of_the_strongest_rows() -> None:
     evidence = np.concatenate([[0.0], np.geomspace(1e-3, 1e6, 200)])
-    told = bounded(evidence, 3.5)
-    assert (np.diff(told) > 0).all()
-    assert told[0] == 0
-    assert told[-1] < 3.5
+    values = bounded(evidence, 3.5)
+    assert (np.diff(values) > 0).all()
+    assert values[0] == 0
+    assert values[-1] < 3.5
     assert np.isnan(bounded(np.array([np.nan]), 3.5)).all()
 
 

@@ -97,7 +97,7 @@ def test_moments_are_meant_in_the_zone_of_the_series() -> None:
         (10, "leaves 10 of 10 rows"),
         (-3, "both parts"),
         (1.5, "share"),
-        (True, "no place"),
+        (True, "no row"),
         ("2030-01-01", "leaves 10 of 10"),
         ("yesterday morning", "no moment"),
         ("NaT", "no moment"),
@@ -137,7 +137,7 @@ def test_a_clean_series_has_no_notes() -> None:
     assert hourly([0, 1, 2, 3]).notes() == []
 
 
-def test_notes_name_gaps_missing_values_and_stretches() -> None:
+def test_notes_name_gaps_missing_values_and_constant_runs() -> None:
     load = np.arange(100.0)
     load[10:40] = 7.0
     load[50:55] = np.nan

@@ -15,8 +15,8 @@ def write(folder: Path, text: str) -> Path:
     return path
 
 
-def column(series: Series, place: int = 0) -> list[float | None]:
-    return [None if np.isnan(value) else float(value) for value in series.values[:, place]]
+def column(series: Series, index: int = 0) -> list[float | None]:
+    return [None if np.isnan(value) else float(value) for value in series.values[:, index]]
 
 
 @pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])

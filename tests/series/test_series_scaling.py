@@ -17,7 +17,7 @@ def column(values: object) -> np.ndarray:
     return np.asarray(values, dtype=np.float64)[:, None]
 
 
-def test_the_training_part_gets_mean_zero_and_spread_one() -> None:
+def test_the_training_part_gets_mean_zero_and_scale_one() -> None:
     rng = np.random.default_rng(0)
     values = np.column_stack([rng.normal(5, 2, 400), rng.normal(-100, 0.1, 400)])
     scaled = Scaler.fit(values, clip=None).transform(values)
@@ -57,41 +57,41 @@ def test_the_largest_floats_do_not_overflow() -> None:
 def test_a_constant_part_is_only_centred(constant: float) -> None:
     scaler = Scaler.fit(column([constant] * 7))
     assert scaler.centre.tolist() == [constant]
-    assert scaler.spread.tolist() == [1.0]
+    assert scaler.scale.tolist() == [1.0]
     assert scaler.transform(column([constant])).tolist() == [[0.0]]
 
 
 def test_rounding_noise_around_a_constant_is_not_blown_up() -> None:
     values = column([1e9, np.nextafter(1e9, 2e9), 1e9, 1e9])
-    assert Scaler.fit(values).spread.tolist() == [1.0]
+    assert Scaler.fit(values).scale.tolist() == [1.0]
 
 
-def test_one_extreme_value_among_millions_sets_a_floor_under_the_spread() -> None:
+def test_one_extreme_value_among_millions_sets_a_floor_under_the_scale() -> None:
     values = column(np.r_[np.zeros(2_000_000), 1.0])
     assert values.std() < 1e-3
-    assert Scaler.fit(values).spread.tolist() == [1e-3]
+    assert Scaler.fit(values).scale.tolist() == [1e-3]
 
 
-def test_a_training_part_far_below_the_expected_spread_uses_median_and_quartiles() -> None:
+def test_a_training_part_far_below_the_expected_scale_uses_median_and_quartiles() -> None:
     values = column([0.0] * 3 + [1.0] * 4 + [2.0] * 3)
-    scaler = Scaler.fit(values, expected_spread=100.0)
+    scaler = Scaler.fit(values, expected_scale=100.0)
     assert scaler.centre.tolist() == [1.0]
     quartiles = np.quantile(values, [0.25, 0.75])
-    assert scaler.spread[0] == pytest.approx((quartiles[1] - quartiles[0]) / 1.349)
+    assert scaler.scale[0] == pytest.approx((quartiles[1] - quartiles[0]) / 1.349)
 
 
 def test_a_degenerate_part_without_quartiles_is_centred_in_the_expected_unit() -> None:
     mostly_constant = column([5.0] * 99 + [6.0])
-    scaler = Scaler.fit(mostly_constant, expected_spread=100.0)
-    assert (scaler.centre.tolist(), scaler.spread.tolist()) == ([5.0], [100.0])
+    scaler = Scaler.fit(mostly_constant, expected_scale=100.0)
+    assert (scaler.centre.tolist(), scaler.scale.tolist()) == ([5.0], [100.0])
 
 
 def test_a_channel_without_any_value_is_left_alone() -> None:
     scaler = Scaler.fit(np.array([[np.nan, 1.0], [np.nan, 3.0]]))
-    assert (scaler.centre[0], scaler.spread[0]) == (0.0, 1.0)
+    assert (scaler.centre[0], scaler.scale[0]) == (0.0, 1.0)
 
 
-def test_scores_are_clipped_at_ten_spreads_unless_told_otherwise() -> None:
+def test_scores_are_clipped_at_ten_standard_deviations_unless_told_otherwise() -> None:
     train = column([-1.0, 1.0])
     assert Scaler.fit(train).transform(column([1e6, -1e6]))[:, 0].tolist() == [10.0, -10.0]
     assert Scaler.fit(train, clip=None).transform(column([1e6])).tolist() == [[1e6]]
@@ -126,13 +126,13 @@ def test_json_round_trip_is_exact(clip: float | None) -> None:
 @pytest.mark.parametrize(
     "facts",
     [
-        {"centre": [0.0], "spread": [1.0]},
-        {"centre": [0.0], "spread": [1.0], "clip": None, "extra": 1},
-        {"centre": ["a"], "spread": [1.0], "clip": None},
-        {"centre": [0.0], "spread": [0.0], "clip": None},
-        {"centre": [0.0, 1.0], "spread": [1.0], "clip": None},
-        {"centre": [0.0], "spread": [1.0], "clip": -1.0},
-        {"centre": None, "spread": None, "clip": None},
+        {"centre": [0.0], "scale": [1.0]},
+        {"centre": [0.0], "scale": [1.0], "clip": None, "extra": 1},
+        {"centre": ["a"], "scale": [1.0], "clip": None},
+        {"centre": [0.0], "scale": [0.0], "clip": None},
+        {"centre": [0.0, 1.0], "scale": [1.0], "clip": None},
+        {"centre": [0.0], "scale": [1.0], "clip": -1.0},
+        {"centre": None, "scale": None, "clip": None},
     ],
 )
 def test_a_foreign_or_edited_description_is_refused(facts: dict) -> None:

@@ -63,34 +63,34 @@ def test_events_are_explained_with_their_counterpart(client: httpx.Client) -> No
         if each["start_row"] < LEVEL.stop and each["end_row"] > LEVEL.start
     )
     assert event["start"].startswith("2024-03-0")
-    told = client.get(f"/v1/models/pump/events/{event['number']}").json()
-    assert told["channels"][0]["name"] == event["channel"]
-    (view,) = (each for each in told["channels"] if each["name"] == "load")
+    explained = client.get(f"/v1/models/pump/events/{event['number']}").json()
+    assert explained["channels"][0]["name"] == event["channel"]
+    (view,) = (each for each in explained["channels"] if each["name"] == "load")
     assert view["direction"] == "up"
     inside = [value for value in view["counterpart"] if value is not None]
     assert len(inside) == event["end_row"] - event["start_row"]
     assert np.mean(inside) < np.nanmax(np.array(view["values"], dtype=float))
 
 
-def test_an_explanation_holds_the_nearest_stretch_of_the_past(
+def test_an_explanation_holds_the_nearest_subsequence_of_the_past(
     client: httpx.Client, folder: Path
 ) -> None:
     found = client.get("/v1/models/pump/events").json()
     analysis = saved_model(folder).analyze(broken_table())
     for event in found["events"]:
-        told = client.get(f"/v1/models/pump/events/{event['number']}").json()["nearest"]
+        nearest = client.get(f"/v1/models/pump/events/{event['number']}").json()["nearest"]
         expected = analysis.explain(event["number"]).nearest
         if expected is None:
-            assert told is None
+            assert nearest is None
             continue
-        assert (told["channel"], told["start"], told["end"]) == (
+        assert (nearest["channel"], nearest["start"], nearest["end"]) == (
             expected.channel, expected.start, expected.end,
         )  # fmt: skip
-        assert told["rows"] == expected.rows.tolist()
-        assert len(told["x"]) == len(told["values"]) == len(told["rows"])
-        assert np.isclose(told["distance"], expected.distance)
-        assert np.isclose(told["times"], expected.times)
-        assert (told["start_time"] is None) == (expected.start_time is None)
+        assert nearest["rows"] == expected.rows.tolist()
+        assert len(nearest["x"]) == len(nearest["values"]) == len(nearest["rows"])
+        assert np.isclose(nearest["distance"], expected.distance)
+        assert np.isclose(nearest["times"], expected.times)
+        assert (nearest["start_time"] is None) == (expected.start_time is None)
 
 
 def test_events_are_numbered_under_a_budget_that_nobody_else_moves(client: httpx.Client) -> None:
@@ -104,8 +104,8 @@ def test_events_are_numbered_under_a_budget_that_nobody_else_moves(client: httpx
     client.put("/v1/models/pump/alarms", json={"alarms": strict["name"]})  # somebody else
     address = {"alarms": mine["alarms"], "fit": mine["fit"]}
     for event in (mine["events"][0], mine["events"][-1]):
-        told = client.get(f"{path}/{event['number']}", params=address).json()
-        assert told["event"] == event
+        explained = client.get(f"{path}/{event['number']}", params=address).json()
+        assert explained["event"] == event
     assert client.get(path, params={"alarms": generous["name"]}).json() == mine
     table = client.get("/v1/models/pump/events.csv", params=address).text
     assert len(pd.read_csv(io.StringIO(table))) == generous["found"]
@@ -274,12 +274,12 @@ def test_a_model_that_looks_at_both_sides_has_no_streams(client: httpx.Client) -
 def test_a_label_is_left_out_of_an_upload_unless_it_is_named(client: httpx.Client) -> None:
     text = "load,Label\n" + "".join(f"{row},{row % 2}\n" for row in range(50))
     try:
-        told = client.post("/v1/series", params={"name": "labelled"}, content=text).json()
-        assert told["channels"] == ["load"]
-        assert any("'Label' is called like a label" in note for note in told["notes"])
+        uploaded = client.post("/v1/series", params={"name": "labelled"}, content=text).json()
+        assert uploaded["channels"] == ["load"]
+        assert any("'Label' is called like a label" in note for note in uploaded["notes"])
         named = {"name": "named", "columns": ["load", "Label"]}
-        told = client.post("/v1/series", params=named, content=text).json()
-        assert told["channels"] == ["load", "Label"]
+        uploaded = client.post("/v1/series", params=named, content=text).json()
+        assert uploaded["channels"] == ["load", "Label"]
     finally:
         for name in ("labelled", "named"):
             client.delete(f"/v1/series/{name}")

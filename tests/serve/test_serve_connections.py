@@ -23,26 +23,26 @@ def connected(address: str, first: bytes) -> socket.socket:
 
 def rest(client: socket.socket) -> bytes:
     """What comes until the service closes the connection."""
-    told = b""
+    received = b""
     try:
         while piece := client.recv(65536):
-            told += piece
+            received += piece
     except ConnectionResetError:
         pass
-    return told
+    return received
 
 
 @pytest.mark.parametrize(
-    ("first", "told"),
+    ("first", "answer"),
     [(HALF, b" 408 "), (b"", b""), (WHOLE + HALF, b" 408 ")],
     ids=["half a head", "nothing", "the second request"],
 )
 def test_who_never_ends_the_head_of_a_request_is_let_go(
-    tmp_path: Path, first: bytes, told: bytes
+    tmp_path: Path, first: bytes, answer: bytes
 ) -> None:
     chosen = settings(tmp_path, tmp_path, head_seconds=0.2)
     with listening(chosen) as address, connected(address, first) as client:
-        assert told in rest(client)
+        assert answer in rest(client)
 
 
 def test_bytes_do_not_buy_time(tmp_path: Path) -> None:

@@ -246,21 +246,21 @@ def test_a_failed_fit_has_its_reason_even_if_it_cannot_be_written(
     with monkeypatch.context() as patched:
         patched.setattr("caps.serve.files.write_text", fail)
         fits._conclude(fits.active["new"], {"problem": "the disk is full", "remedy": "room"}, 1)
-    told = served.get("/v1/models/new").json()["fit"]
-    assert (told["state"], told["problem"]) == ("failed", "the disk is full")
+    fit = served.get("/v1/models/new").json()["fit"]
+    assert (fit["state"], fit["problem"]) == ("failed", "the disk is full")
     served.put("/v1/models/new", json={"series": "pump", "train": 900})
     fit = fits.active["new"]
     fit.out.mkdir()
     with monkeypatch.context() as patched:
         patched.setattr("caps.serve.files.write_text", fail)
         fits._conclude(fit, {}, 0)
-    told = served.get("/v1/models/new").json()["fit"]
-    assert "could not be put in force" in told["problem"]
-    assert "room" in told["remedy"]
+    fit = served.get("/v1/models/new").json()["fit"]
+    assert "could not be put in force" in fit["problem"]
+    assert "room" in fit["remedy"]
 
 
 @pytest.mark.parametrize(
-    ("error", "told"),
+    ("error", "problem"),
     [(FULL, "disk"), (MemoryError(), "memory"), (RuntimeError("odd"), "RuntimeError: odd")],
     ids=["disk", "memory", "other"],
 )
@@ -268,7 +268,7 @@ def test_the_process_of_a_fit_tells_why_it_failed(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
     error: Exception,
-    told: str,
+    problem: str,
 ) -> None:
     def fail(*_: object) -> None:
         raise error
@@ -276,7 +276,7 @@ def test_the_process_of_a_fit_tells_why_it_failed(
     monkeypatch.setattr(child, "fit_and_save", fail)
     facts = child.fit({"niceness": 0, "out": "x"})
     assert "Traceback" in caplog.text
-    assert told in facts["problem"]
+    assert problem in facts["problem"]
     assert facts["remedy"]
 
 

@@ -44,7 +44,7 @@ def test_the_example_runs(
 def test_every_request_shown_is_in_the_description(client: httpx.Client) -> None:
     paths = set(client.get("/openapi.json").json()["paths"])
     table = re.findall(r"^\| (.*?) \|", PAGE, re.MULTILINE)
-    shown = {place for row in table for place in re.findall(r"(/[a-z][\w/{}]*)", row)}
+    shown = {route for row in table for route in re.findall(r"(/[a-z][\w/{}]*)", row)}
     assert {"/v1/models/{name}", "/v1/models/{name}/score", "/metrics"} <= shown
     stems = {re.sub(r"\{\w+\}", "{}", path) for path in paths}
     assert {re.sub(r"\{\w+\}", "{}", path) for path in shown} <= stems

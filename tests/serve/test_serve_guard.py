@@ -159,7 +159,7 @@ def test_a_body_of_several_gzip_members_is_read_whole(known: httpx.Client) -> No
 
 
 @pytest.mark.parametrize(
-    ("content", "status", "told"),
+    ("content", "status", "expected"),
     [
         (b"", 422, "empty"),
         (b"\x1f\x8b\x08\x00", 415, "Content-Encoding"),
@@ -174,12 +174,12 @@ def test_a_body_of_several_gzip_members_is_read_whole(known: httpx.Client) -> No
     ids=["empty", "gzip", "parquet", "zip", "text", "wide", "long", "unsorted", "utf-16"],
 )
 def test_files_that_cannot_be_used_say_why(
-    known: httpx.Client, content: bytes, status: int, told: str
+    known: httpx.Client, content: bytes, status: int, expected: str
 ) -> None:
     answer = known.post("/v1/series?name=odd&file=odd.csv", content=content)
     assert answer.status_code == status, answer.text
     problem = answer.json()
-    assert told in f"{problem['problem']} {problem['remedy']}"
+    assert expected in f"{problem['problem']} {problem['remedy']}"
     assert "/data.csv" not in problem["problem"]
     assert known.get("/v1/series").json() == []
 

@@ -28,7 +28,7 @@ def opened(browser: "Browser", address: str) -> Iterator[Callable[..., "Page"]]:
     faults: list[str] = []
     contexts = []
 
-    def open_page(place: str = "", quiet: bool = True, **options: object) -> "Page":
+    def open_page(path: str = "", quiet: bool = True, **options: object) -> "Page":
         context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})
         contexts.append(context)
         page = context.new_page()
@@ -44,7 +44,7 @@ def opened(browser: "Browser", address: str) -> Iterator[Callable[..., "Page"]]:
                 else faults.append(request.url)
             ),
         )
-        page.goto(f"{address}/{place}")
+        page.goto(f"{address}/{path}")
         return page
 
     yield open_page
@@ -102,7 +102,7 @@ def test_from_a_dropped_file_to_a_refit_and_downloads(
     page.get_by_label("heat").uncheck()
     until(page, lambda: page.locator(".chart .js-line").count() >= 1)
     drag(page, 0.0, 0.75)
-    until(page, lambda: "Learn from 90" in page.locator(".told").inner_text())
+    until(page, lambda: "Learn from 90" in page.locator(".summary").inner_text())
     page.get_by_role("button", name="Fit", exact=True).click()
 
     page.locator(".waiting progress").wait_for()
@@ -133,9 +133,9 @@ def test_from_a_dropped_file_to_a_refit_and_downloads(
     slider, output = page.locator("#budget"), page.locator("output")
     seen = set()
     for key in ("Home", "End"):
-        told = output.inner_text()
+        before = output.inner_text()
         slider.press(key)
-        until(page, lambda told=told: output.inner_text() != told)
+        until(page, lambda before=before: output.inner_text() != before)
         alarms = int(re.search(r": ([\d,]+) alarm", output.inner_text())[1].replace(",", ""))
         until(page, lambda alarms=alarms: len(bands(page, "event")) == alarms)
         until(page, lambda alarms=alarms: page.locator(".event-row").count() == alarms)

@@ -106,10 +106,10 @@ def test_nobody_waits_behind_a_large_series_of_somebody_else(
             answer = client.post(f"/v1/series?name={name}&file={name}.csv", content=content)
             assert answer.status_code == 201, answer.text
 
-        def look() -> None:
+        def ask() -> None:
             statuses.append(client.get("/v1/series/large/lines").status_code)
 
-        others = [threading.Thread(target=look) for _ in range(3)]
+        others = [threading.Thread(target=ask) for _ in range(3)]
         for other in others:
             other.start()
         assert begun.wait(60)

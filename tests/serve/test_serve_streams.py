@@ -59,8 +59,8 @@ def rows(start: int, end: int, **names: str) -> dict[str, Any]:
 def fed(client: Client, start: int, end: int, path: str = PATH) -> dict[str, Any]:
     answer = client.post(path, json=rows(start, end))
     assert answer.status_code == 200, answer.text
-    told: dict[str, Any] = answer.json()
-    return told
+    update: dict[str, Any] = answer.json()
+    return update
 
 
 def test_rows_that_could_not_be_kept_have_not_been_taken(
@@ -71,7 +71,7 @@ def test_rows_that_could_not_be_kept_have_not_been_taken(
     def fail(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    told = []
+    updates = []
     for start, end in ((0, 30), (30, 60)):  # the first rows ever, and later ones
         monkeypatch.setattr(streams, "save_streams", fail)
         for _ in range(2):
@@ -79,11 +79,11 @@ def test_rows_that_could_not_be_kept_have_not_been_taken(
             assert answer.status_code == 507
             assert "room" in answer.json()["remedy"]
         monkeypatch.setattr(streams, "save_streams", save_streams)
-        told.append(fed(live, start, end))
-    assert told[0]["row"] + told[1]["row"] == list(range(60))
-    assert told[1]["counts"]["rows"] == 60
+        updates.append(fed(live, start, end))
+    assert updates[0]["row"] + updates[1]["row"] == list(range(60))
+    assert updates[1]["counts"]["rows"] == 60
     whole = live.post("/v1/models/live/score", json=rows(0, 60)).json()
-    assert np.allclose(told[0]["score"] + told[1]["score"], whole["score"], atol=1e-6)
+    assert np.allclose(updates[0]["score"] + updates[1]["score"], whole["score"], atol=1e-6)
 
 
 def test_misspelt_or_missing_channels_are_refused(live: Client) -> None:
@@ -93,9 +93,9 @@ def test_misspelt_or_missing_channels_are_refused(live: Client) -> None:
         for path in (PATH, "/v1/models/live/score"):
             answer = live.post(path, json=odd)
             assert answer.status_code == 422, answer.text
-            told = answer.json()
-            assert ("heat" if odd is partly else "load") in told["problem"]
-            assert told["remedy"]
+            problem = answer.json()
+            assert ("heat" if odd is partly else "load") in problem["problem"]
+            assert problem["remedy"]
     assert fed(live, 5, 9)["row"] == [5, 6, 7, 8]
 
 
@@ -121,9 +121,9 @@ def test_a_stream_of_other_channels_begins_anew_and_says_so(
         patched.setattr(streams, "_kind", lambda _: {"channels": ["heat", "load"], "step": None})
         fed(live, 0, 5)
     put_in_force(causal, tmp_path)
-    told = fed(live, 5, 9)
-    assert "anew" in told["note"]
-    assert told["row"] == [0, 1, 2, 3]
+    update = fed(live, 5, 9)
+    assert "anew" in update["note"]
+    assert update["row"] == [0, 1, 2, 3]
 
 
 def test_an_ended_stream_is_forgotten(live: Client) -> None:

@@ -44,10 +44,10 @@ def test_the_manifest_counts_what_is_there(folder: Path) -> None:
 def test_every_edit_of_a_digit_in_the_manifest_is_refused(folder: Path) -> None:
     path = folder / "manifest.json"
     whole = path.read_text()
-    digits = [place for place, letter in enumerate(whole) if letter.isdigit()]
+    digits = [index for index, letter in enumerate(whole) if letter.isdigit()]
     assert len(digits) > 100
-    for place in digits:
-        path.write_text(whole[:place] + str((int(whole[place]) + 1) % 10) + whole[place + 1 :])
+    for index in digits:
+        path.write_text(whole[:index] + str((int(whole[index]) + 1) % 10) + whole[index + 1 :])
         with pytest.raises(ArtifactError):
             load_pairs(folder)
     path.write_text(whole)

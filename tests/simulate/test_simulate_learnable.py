@@ -30,7 +30,7 @@ def test_a_small_classifier_tells_families_well_but_not_perfectly(pairs: PairBat
 
 
 def local_features(pairs: PairBatch) -> np.ndarray:
-    """Level, bend and spread around every fourth step, each relative to the whole window."""
+    """Level, bend and std around every fourth step, each relative to the whole window."""
     window = pairs.anomalous.astype(float)
     level = np.abs(window - np.median(window, axis=1, keepdims=True))
     bend = np.abs(np.gradient(np.gradient(window, axis=1), axis=1))
@@ -41,8 +41,8 @@ def local_features(pairs: PairBatch) -> np.ndarray:
             columns.append(np.log(uniform_filter1d(measure / usual, width, axis=1) + 0.05))
     for width in (9, 33):
         mean = uniform_filter1d(window, width, axis=1)
-        spread = np.sqrt(np.maximum(uniform_filter1d(window**2, width, axis=1) - mean**2, 0))
-        columns.append(np.log((spread + 0.02) / (np.median(spread, axis=1, keepdims=True) + 0.02)))
+        std = np.sqrt(np.maximum(uniform_filter1d(window**2, width, axis=1) - mean**2, 0))
+        columns.append(np.log((std + 0.02) / (np.median(std, axis=1, keepdims=True) + 0.02)))
     return np.stack(columns, axis=2)[:, ::4].reshape(-1, len(columns))
 
 

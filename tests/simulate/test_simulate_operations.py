@@ -180,10 +180,10 @@ def test_swapped_segments_come_from_the_same_series(
     parts, pasted = events.bases.parts, values - events.current(events.bases.parts.trend)
     whole = parts.signal + parts.noise
     for row in range(len(events)):
-        places = np.lib.stride_tricks.sliding_window_view(
+        subsequences = np.lib.stride_tricks.sliding_window_view(
             whole[events.row[row]], events.length[row]
         )
-        assert np.abs(places - pasted[row]).max(axis=1).min() < 1e-4
+        assert np.abs(subsequences - pasted[row]).max(axis=1).min() < 1e-4
 
 
 @pytest.mark.parametrize("generator", ["N8 chaos", "N9 Gaussian process"])
@@ -206,7 +206,7 @@ def test_smooth_splices_have_no_visible_joint(
         joints = np.concatenate([bends[start - 3 : start + 1], bends[stop - 3 : stop + 1]])
         # The fade itself bends a little where the series is all but straight.
         assert joints.max() <= 1.2 * usual + 0.02
-        assert np.sqrt(np.mean(change[row] ** 2)) > 0.35 * events.spread[row]
+        assert np.sqrt(np.mean(change[row] ** 2)) > 0.35 * events.scale[row]
 
 
 def test_discord_days_change_the_kind_of_day(
@@ -245,7 +245,7 @@ def test_level_shifts_add_one_level(make_events: MakeEvents, rng: np.random.Gene
     values, height = trend.level_shift(events, rng)
     inner = residual(events, values)[:, 5:-5]
     assert np.allclose(inner, inner[:, :1], atol=1e-4)
-    assert np.allclose(np.abs(inner[:, 0]), height * events.spread, rtol=1e-3)
+    assert np.allclose(np.abs(inner[:, 0]), height * events.scale, rtol=1e-3)
 
 
 def test_flatlines_are_flat(make_events: MakeEvents, rng: np.random.Generator) -> None:

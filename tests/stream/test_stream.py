@@ -137,12 +137,12 @@ def test_rows_that_come_too_late_are_refused_and_counted(model: CAPS) -> None:
 def test_a_row_far_in_the_future_does_not_make_all_others_late(model: CAPS) -> None:
     stream = model.stream()
     frame = metrics()[:30]
-    for place, row in enumerate(frame.itertuples(index=False)):
+    for index, row in enumerate(frame.itertuples(index=False)):
         update = stream.update([row.load, row.heat], row.time)
-        if place == 10:
+        if index == 10:
             jump = stream.update([0.0, 0.0], "2093-01-01")
             assert (len(jump.scores), jump.held, dict(jump.refused)) == (0, 1, {})
-        if place == 11:
+        if index == 11:
             assert (update.held, dict(update.refused)) == (0, {"ahead": 1})
     assert stream.counts.rows == 30
     assert (stream.counts.ahead, stream.counts.late) == (1, 0)
@@ -215,9 +215,9 @@ def test_every_edit_of_a_digit_in_the_state_is_refused(model: CAPS, tmp_path: Pa
     stream.save(tmp_path / "state")
     path = tmp_path / "state" / "manifest.json"
     whole, refused = path.read_text(), 0
-    digits = [place for place, letter in enumerate(whole) if letter.isdigit()]
-    for place in digits:
-        path.write_text(whole[:place] + str((int(whole[place]) + 1) % 10) + whole[place + 1 :])
+    digits = [index for index, letter in enumerate(whole) if letter.isdigit()]
+    for index in digits:
+        path.write_text(whole[:index] + str((int(whole[index]) + 1) % 10) + whole[index + 1 :])
         with pytest.raises(ArtifactError):
             SavedStreams(tmp_path / "state")
         refused += 1

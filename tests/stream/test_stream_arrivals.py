@@ -33,28 +33,28 @@ def run(arrivals: Arrivals, times: Iterable[int], *, end: bool = True) -> list[i
 
 @pytest.mark.parametrize("lateness", [0, 1, 3])
 @pytest.mark.parametrize("steps", [ArrivalConfig().leap + 1, 60, 1440, 9_999, 30_000_000])
-@pytest.mark.parametrize("place", [1, 2, 20, 38])
-def test_one_row_ahead_is_dropped_and_costs_no_other(steps: int, place: int, lateness: int) -> None:
+@pytest.mark.parametrize("index", [1, 2, 20, 38])
+def test_one_row_ahead_is_dropped_and_costs_no_other(steps: int, index: int, lateness: int) -> None:
     arrivals, rows = Arrivals(STEP, lateness), at(*range(40))
-    ahead = rows[place - 1] + steps * STEP
-    assert run(arrivals, [*rows[:place], ahead, *rows[place:]]) == rows
+    ahead = rows[index - 1] + steps * STEP
+    assert run(arrivals, [*rows[:index], ahead, *rows[index:]]) == rows
     assert (arrivals.counts.ahead, arrivals.counts.late) == (1, 0)
 
 
-@pytest.mark.parametrize("usual", [STEP, None])
-def test_rows_without_a_grid_are_not_silenced_either(usual: int | None) -> None:
-    arrivals, rows = Arrivals(None, 0, usual), at(0, 1.2, 1.9, 3.4, 4.1, 5.5, 6.0, 7.7, 8.2)
+@pytest.mark.parametrize("typical_step", [STEP, None])
+def test_rows_without_a_grid_are_not_silenced_either(typical_step: int | None) -> None:
+    arrivals, rows = Arrivals(None, 0, typical_step), at(0, 1.2, 1.9, 3.4, 4.1, 5.5, 6.0, 7.7, 8.2)
     assert run(arrivals, [*rows[:4], FUTURE, *rows[4:]]) == rows
     assert arrivals.counts.ahead == 1
 
 
 @pytest.mark.parametrize("lateness", [0, 1, 4])
-@pytest.mark.parametrize("place", [0, 1, 10])
-def test_a_false_jump_that_was_believed_is_taken_back(place: int, lateness: int) -> None:
+@pytest.mark.parametrize("index", [0, 1, 10])
+def test_a_false_jump_that_was_believed_is_taken_back(index: int, lateness: int) -> None:
     """Two wrong rows confirm each other, or the very first row is wrong."""
     arrivals, rows = Arrivals(STEP, lateness), at(*range(30))
-    wrong = [FUTURE, FUTURE + STEP][: 1 if place == 0 else 2]
-    handed = run(arrivals, [*rows[:place], *wrong, *rows[place:]])
+    wrong = [FUTURE, FUTURE + STEP][: 1 if index == 0 else 2]
+    handed = run(arrivals, [*rows[:index], *wrong, *rows[index:]])
     assert [time for time in handed if time < FUTURE] == rows
     counts = arrivals.counts
     assert (counts.late, counts.returned, counts.out_of_order) == (0, 1, 0)

@@ -45,7 +45,7 @@ def test_options_counts_and_numbers_are_those_of_the_code() -> None:
     assert f"more than {arrivals.leap} steps ahead" in PROSE
     assert f"at most {arrivals.farthest:,} steps on" in PROSE
     assert f"look late; {arrivals.returning} of them" in PROSE
-    assert f"at least {limit:,} looks ({limit * spacing:,} rows)" in PROSE
+    assert f"at least {limit:,} samples ({limit * spacing:,} rows)" in PROSE
     assert f"One p-value in {spacing} rows" in PROSE
     assert f"{MOST:,} wait at most" in PROSE
     assert f"({LONGEST} rows at most)" in PROSE

@@ -27,21 +27,21 @@ def samples_until_found(calibration: Calibration, given: np.ndarray) -> int | No
 @pytest.mark.parametrize("held_out", [400, 4000])
 def test_stationary_streams_are_left_alone(held_out: int) -> None:
     rng = np.random.default_rng(held_out)
-    streams, looks = 40, 1000
+    streams, samples = 40, 1000
     found = 0
     for _ in range(streams):
         calibration = calibrate(scores(rng, held_out))
-        found += samples_until_found(calibration, scores(rng, looks * SPACING)) is not None
-    # At most one false recommendation in LIMIT looks on average: 4 are expected at the very most.
-    assert found <= streams * looks / LIMIT + 3
+        found += samples_until_found(calibration, scores(rng, samples * SPACING)) is not None
+    # At most one false recommendation in LIMIT samples on average: 4 are expected at the very most.
+    assert found <= streams * samples / LIMIT + 3
 
 
-@pytest.mark.parametrize(("shift", "looks"), [(2.0, 100), (4.0, 40), (-4.0, 40)])
-def test_a_drift_up_or_down_is_found(shift: float, looks: int) -> None:
+@pytest.mark.parametrize(("shift", "samples"), [(2.0, 100), (4.0, 40), (-4.0, 40)])
+def test_a_drift_up_or_down_is_found(shift: float, samples: int) -> None:
     rng = np.random.default_rng(7)
     calibration = calibrate(scores(rng, 4000))
     before = scores(rng, 200 * SPACING)
-    after = scores(rng, looks * SPACING, shift)
+    after = scores(rng, samples * SPACING, shift)
     found = samples_until_found(calibration, np.concatenate([before, after]))
     assert found is not None
     assert found > 200

@@ -9,7 +9,7 @@ from torch import Tensor
 from caps.training import Report, train
 
 
-class Told:
+class Recorder:
     """Keeps what training reports."""
 
     def __init__(self, every: float) -> None:
@@ -23,10 +23,10 @@ class Told:
 
 
 def test_a_report_tells_step_losses_rate_and_time_left() -> None:
-    told = Told(every=0)
+    recorder = Recorder(every=0)
     schedule = replace(small.SCHEDULE, steps=4, warmup=0)
-    train(small.small_stage(), small.batches, schedule, seed=0, name="small", progress=told)
-    lines = [str(report) for report in told.reports]
+    train(small.small_stage(), small.batches, schedule, seed=0, name="small", progress=recorder)
+    lines = [str(report) for report in recorder.reports]
     assert len(lines) == 4
     assert lines[1].startswith("small: step 2 of 4, loss ")
     for word in ("absolute ", " steps/s", "0:00:00 left"):
@@ -34,13 +34,13 @@ def test_a_report_tells_step_losses_rate_and_time_left() -> None:
 
 
 def test_the_last_step_is_told_with_the_means_since_the_last_report() -> None:
-    told = Told(every=3600)
+    recorder = Recorder(every=3600)
     stage = small.small_stage()
-    result = train(stage, small.batches, small.SCHEDULE, seed=0, name="small", progress=told)
-    (report,) = told.reports
+    result = train(stage, small.batches, small.SCHEDULE, seed=0, name="small", progress=recorder)
+    (report,) = recorder.reports
     assert "step 60 of 60" in str(report)
     assert report.losses["loss"] == pytest.approx(np.mean(result.curves["loss"]))
-    assert told.closed == 1
+    assert recorder.closed == 1
 
 
 def test_progress_is_closed_on_an_error() -> None:
@@ -51,11 +51,11 @@ def test_progress_is_closed_on_an_error() -> None:
             raise OSError("no more data")
         return small.batches(size, generator)
 
-    left, told = 5, Told(every=0)
+    left, recorder = 5, Recorder(every=0)
     stage = small.small_stage()
     with pytest.raises(OSError, match="no more data"):
-        train(stage, failing_batches, small.SCHEDULE, seed=0, name="small", progress=told)
-    assert (len(told.reports), told.closed) == (4, 1)
+        train(stage, failing_batches, small.SCHEDULE, seed=0, name="small", progress=recorder)
+    assert (len(recorder.reports), recorder.closed) == (4, 1)
 
 
 def test_training_writes_nothing_by_itself(capfd: pytest.CaptureFixture[str]) -> None:
@@ -65,16 +65,16 @@ def test_training_writes_nothing_by_itself(capfd: pytest.CaptureFixture[str]) ->
 
 @pytest.mark.parametrize(("steps", "points"), [(60, 60), (400, 400), (1001, 334)])
 def test_curves_are_thinned_by_averaging(steps: int, points: int) -> None:
-    told = Told(every=0)
+    recorder = Recorder(every=0)
     result = train(
         small.small_stage(),
         small.batches,
         replace(small.SCHEDULE, steps=steps),
         seed=0,
         name="small",
-        progress=told,
+        progress=recorder,
     )
-    losses = np.array([report.losses["loss"] for report in told.reports])
+    losses = np.array([report.losses["loss"] for report in recorder.reports])
     ends = np.array(result.curves["step"])
     means = [part.mean() for part in np.split(losses, ends)[: len(ends)]]
     assert len(ends) == points

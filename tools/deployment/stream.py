@@ -100,7 +100,7 @@ def _killed(model: CAPS, frame: pd.DataFrame, work: Path) -> Facts:
     """Feed `caps watch`, kill it twice, and compare what it told with the batch."""
     model.save(work / "model")
     text = _disturbed(frame).to_csv(index=False).splitlines(keepends=True)
-    path, told = work / "rows.csv", work / "told.ndjson"
+    path, printed = work / "rows.csv", work / "lines.ndjson"
     arguments = [
         "--input", path, "--follow", "--lateness", LATENESS, "--state", work / "state",
         "--save-every", 2,
@@ -110,7 +110,7 @@ def _killed(model: CAPS, frame: pd.DataFrame, work: Path) -> Facts:
     written = 0
     for share, stop in ((0.43, "kill"), (0.71, "kill"), (1.0, "terminate")):
         upto = int(share * len(text))
-        with told.open("a") as out, path.open("a") as growing:
+        with printed.open("a") as out, path.open("a") as growing:
             process = subprocess.Popen([str(part) for part in command], stdout=out)
             for first in range(written, upto, 500):
                 growing.write("".join(text[first : min(first + 500, upto)]))
@@ -121,7 +121,7 @@ def _killed(model: CAPS, frame: pd.DataFrame, work: Path) -> Facts:
             getattr(process, stop)()
             process.wait()
         written = upto
-    lines = [json.loads(line) for line in told.read_text().splitlines()]
+    lines = [json.loads(line) for line in printed.read_text().splitlines()]
     closed = [(line["start_row"], line["end_row"]) for line in lines if line["what"] == "closed"]
     batch = [(event.start, event.end) for event in model.analyze(frame).spans]
     newest = max(_states(work / "state"), key=lambda state: state["extra"]["turn"])
@@ -154,7 +154,7 @@ def _states(folder: Path) -> list[dict]:
 
 
 def _wait(folder: Path, offset: int) -> None:
-    while all(state["extra"]["place"]["offset"] < offset for state in _states(folder)):
+    while all(state["extra"]["position"]["offset"] < offset for state in _states(folder)):
         time.sleep(0.05)
 
 
@@ -215,11 +215,11 @@ def _drift(weights: Pretrained) -> Facts:
         rng = np.random.default_rng(np.random.SeedSequence(SEED, spawn_key=(index,)))
         made = UNSEEN[name](rng, TRAIN + ROWS)
         model = CAPS(causal=True, seed=index, pretrained=weights, members=1).fit(made[:TRAIN])
-        usual = _rows_until_found(model, made[TRAIN:])
+        before = _rows_until_found(model, made[TRAIN:])
         other = UNSEEN[KINDS[(index + 1) % len(KINDS)]](rng, 6_000)
         other = (other - other.mean()) / other.std() * made[:TRAIN].std() + made[:TRAIN].mean()
         changed = _rows_until_found(model, other)
-        facts.append([name, _recommended(usual, ROWS), _recommended(changed, len(other))])
+        facts.append([name, _recommended(before, ROWS), _recommended(changed, len(other))])
     return facts
 
 

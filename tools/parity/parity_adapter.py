@@ -21,10 +21,10 @@ WINDOW = 50
 
 def parity_adapter(run: StudyRun) -> Report:
     """Fails unless scores, thresholds and grades are those that CAPS gives alone."""
-    places = sorted((ROOT / ".venv-parity").glob("lib/python3*/site-packages"))
-    if not places:
+    folders = sorted((ROOT / ".venv-parity").glob("lib/python3*/site-packages"))
+    if not folders:
         raise InputError("TSB-AD is not installed in .venv-parity", "run `make parity`")
-    sys.path.append(str(places[0]))
+    sys.path.append(str(folders[0]))
     warnings.simplefilter("ignore")
     # Only now: TSB-AD is found by the path above.
     from TSB_AD import model_wrapper

@@ -60,7 +60,7 @@ def _trained(job: Job) -> tuple[dict[str, float], float]:
     """The checks of one training, and its minutes."""
     torch.set_num_threads(1)
     preset = preset_named("cpu")
-    left_out = {} if job.without is None else {job.without: 0.0}
+    omitted = {} if job.without is None else {job.without: 0.0}
     pairs = simulate_pairs(job.pairs, seed=SEED)
     normal, anomalous = torch.from_numpy(pairs.normal), torch.from_numpy(pairs.anomalous)
     support, family = torch.from_numpy(pairs.support), torch.from_numpy(pairs.family).long()
@@ -76,7 +76,7 @@ def _trained(job: Job) -> tuple[dict[str, float], float]:
 
     with seeded(SEED, "representation"):
         model = Representation(preset.represent)
-        stage = RepresentationStage(model, replace(preset.objective, **left_out))
+        stage = RepresentationStage(model, replace(preset.objective, **omitted))
     schedule = replace(preset.representation, steps=job.steps, warmup=min(200, job.steps // 10))
     start = time.monotonic()
     train(stage, batches, schedule, seed=SEED, name="representation")

@@ -31,7 +31,7 @@ def main(picture: Path) -> None:
     view = event.channels[0]
     voices = {
         ("network", "what the\ndetector says"): CAPS(train=TRAIN, memory=False, level=False),
-        ("neighbours", "how unlike\ntraining it is"): CAPS(train=TRAIN, detector=None),
+        ("neighbours", "how far from\ntraining it is"): CAPS(train=TRAIN, detector=None),
     }
 
     figure = Figure(figsize=(9, 9.2), layout="constrained")
@@ -69,13 +69,13 @@ def draw_pairs(axis: Axes, frame: object) -> None:
     references = reference_windows(scaled, limit=12, rng=rng)
     pretrained = Pretrained.load()
     pairs = recover_pairs(pretrained, references, seed=1)
-    for place, mode in enumerate(pretrained.modes):
-        chosen = np.flatnonzero((pairs.mode == place) & (pairs.anchor == 5))[0]
-        steps = np.arange(pairs.reference.shape[1]) + place * 280
+    for index, mode in enumerate(pretrained.modes):
+        chosen = np.flatnonzero((pairs.mode == index) & (pairs.anchor == 5))[0]
+        steps = np.arange(pairs.reference.shape[1]) + index * 280
         inside = np.where(pairs.support[chosen], pairs.counterpart[chosen], np.nan)
         axis.plot(steps, pairs.reference[5], color=SOFT, lw=0.9)
         axis.plot(steps, inside, color=ACCENT, lw=1.1)
-        axis.annotate(getattr(mode, "name", str(place)), (steps[0], 3.2), fontsize=8, color=ACCENT)
+        axis.annotate(getattr(mode, "name", str(index)), (steps[0], 3.2), fontsize=8, color=ACCENT)
     axis.set_xticks([])
     name(axis, "recover", "a window of training,\nwith effects realised on it")
 

@@ -23,10 +23,10 @@ FOCUS, POSITIVE_SHARE = 2.0, 0.25  # gamma and alpha of focal loss, as published
 class TcnInjection(TcnReference[Detector]):
     """CAPS's detector, trained on rule-based perturbations instead of recovered counterparts."""
 
-    def learn(self, references: References, place: int) -> Detector:
+    def learn(self, references: References, column: int) -> Detector:
         """Train on perturbed copies of the references."""
-        pairs = perturbed_pairs(references, PAIRS, self.seed + place)
-        return train_detector(pairs, self.config, self.seed + place)
+        pairs = perturbed_pairs(references, PAIRS, self.seed + column)
+        return train_detector(pairs, self.config, self.seed + column)
 
     def judge(self, learned: Detector, values: FloatArray) -> FloatArray:
         """The detector's logits."""
@@ -54,21 +54,21 @@ class TcnSupervised(TcnReference[Detector]):
         """Learn from the training part and its labels; without anomalies it learns to say no."""
         marks = checked_labels(labels, len(train))
 
-        def learn(references: References, place: int) -> Detector:
-            return self._learn(references, _windows_of(marks, references), place)
+        def learn(references: References, column: int) -> Detector:
+            return self._learn(references, _windows_of(marks, references), column)
 
         return self._fit(train, learn)
 
-    def learn(self, references: References, place: int) -> Detector:
+    def learn(self, references: References, column: int) -> Detector:
         """Train as if no row were anomalous."""
-        return self._learn(references, np.zeros_like(references.trusted), place)
+        return self._learn(references, np.zeros_like(references.trusted), column)
 
     def judge(self, learned: Detector, values: FloatArray) -> FloatArray:
         """The detector's logits."""
         return score_logits(learned, values)
 
-    def _learn(self, references: References, labels: NDArray[np.bool_], place: int) -> Detector:
-        seed = self.seed + place
+    def _learn(self, references: References, labels: NDArray[np.bool_], column: int) -> Detector:
+        seed = self.seed + column
         with seeded(seed, "supervised"):
             detector = Detector(self.config)
         config = self.config

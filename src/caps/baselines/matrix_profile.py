@@ -38,8 +38,8 @@ class MatrixProfile:
         padded = pad_short(series, 2 * size)
         known = padded if self.whole else pad_short(known, 2 * size)
         profiles = [
-            _profile(padded[:, place], None if self.whole else known[:, place], size)
-            for place in range(series.shape[1])
+            _profile(padded[:, column], None if self.whole else known[:, column], size)
+            for column in range(series.shape[1])
         ]
         distance = np.mean(profiles, axis=0)
         ends = (size // 2, (size - 1) // 2)

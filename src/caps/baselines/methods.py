@@ -19,7 +19,7 @@ from caps.baselines.subsequences import Plan, Subsequences
 Factory = Callable[[int], Method]
 
 LOF = Plan(lambda seed: Density(50), length=1, scaling="none")
-LOF_SCALED = replace(LOF, scaling="place")
+LOF_SCALED = replace(LOF, scaling="column")
 IFOREST = Plan(lambda seed: Isolation(200, seed), length=1)
 SUB_PCA = Plan(lambda seed: Projection())
 KMEANSAD = Plan(lambda seed: Centres(10, seed), rank=2, scaling="subsequence", onto_rows="mean")

@@ -147,8 +147,8 @@ class Peer:
 def peers_python() -> Path:
     """The Python with TSB-AD: of the variable CAPS_PEERS_PYTHON, or in ./.venv-peers."""
     named = os.environ.get(PYTHON_VARIABLE)
-    place = "Scripts/python.exe" if sys.platform == "win32" else "bin/python"
-    python = Path(named) if named else Path(".venv-peers") / place
+    executable = "Scripts/python.exe" if sys.platform == "win32" else "bin/python"
+    python = Path(named) if named else Path(".venv-peers") / executable
     if not python.is_file():
         raise InputError(
             f"the deep peers need a Python of their own, and there is none at {python}",

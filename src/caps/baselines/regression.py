@@ -1,6 +1,6 @@
 """TCN references that expect values: by reconstruction (TCN-AE) or by forecast (TCN-Forecast).
 
-Both see a window by its own level and spread, as CAPS's detector does; their error is scored in
+Both see a window by its own level and std, as CAPS's detector does; their error is scored in
 units of the training part, so that quiet windows do not blow up.
 """
 
@@ -19,7 +19,7 @@ from caps.series import reassemble, sliding_windows
 from caps.training import Batches, Schedule, seeded, train
 
 STEPS = 400  # twice the detector's: the loss of a regression falls more slowly
-CODE, POOL = 4, 8  # 4 numbers for 8 places of 4 steps: an eighth of the window
+CODE, POOL = 4, 8  # 4 numbers for 8 patches of 4 steps: an eighth of the window
 BATCH = 256  # windows scored at once
 
 Networks = list[nn.Module]
@@ -44,11 +44,11 @@ class Autoencoder(TcnDetector):
     def forward(self, x: Tensor) -> Tensor:  # (batch, time) -> (batch, time)
         code = self.squeeze(_features(self, x))
         drawn: Tensor = self.head(self.decoder(self.expand(code)))
-        return rearrange(drawn, "batch step place -> batch (place step)")
+        return rearrange(drawn, "batch step patch -> batch (patch step)")
 
 
 class Forecaster(TcnDetector):
-    """The detector's backbone; its last place gives the next steps."""
+    """The detector's backbone; its last patch gives the next steps."""
 
     def forward(self, x: Tensor) -> Tensor:  # (batch, time) -> (batch, patch)
         following: Tensor = self.head(_features(self, x)[..., -1:])
@@ -58,9 +58,9 @@ class Forecaster(TcnDetector):
 class TcnAutoencoder(TcnReference[Networks]):
     """How badly a row fits the reconstruction of the windows around it."""
 
-    def learn(self, references: References, place: int) -> Networks:
+    def learn(self, references: References, column: int) -> Networks:
         """Train to reconstruct the references."""
-        return _trained(Autoencoder, self.config, _windows(references), self.seed + place)
+        return _trained(Autoencoder, self.config, _windows(references), self.seed + column)
 
     def judge(self, learned: Networks, values: FloatArray) -> FloatArray:
         """The error of the windows that hold a row, mostly of those with it in the middle."""
@@ -74,10 +74,10 @@ class TcnAutoencoder(TcnReference[Networks]):
 class TcnForecast(TcnReference[Networks]):
     """How badly a row fits what was expected after the window before it."""
 
-    def learn(self, references: References, place: int) -> Networks:
+    def learn(self, references: References, column: int) -> Networks:
         """Train to forecast the last steps of the references from what is before them."""
         batches = _windows(references, following=self.config.patch)
-        return _trained(Forecaster, self.config, batches, self.seed + place)
+        return _trained(Forecaster, self.config, batches, self.seed + column)
 
     def judge(self, learned: Networks, values: FloatArray) -> FloatArray:
         """The error of the forecast; the first rows follow a mirror image of themselves."""
@@ -94,7 +94,7 @@ class TcnForecast(TcnReference[Networks]):
 
 
 def _features(network: TcnDetector, x: Tensor) -> Tensor:
-    seen = rearrange(network.view(x), "b channel (place s) -> b (channel s) place", s=network.patch)
+    seen = rearrange(network.view(x), "b channel (patch s) -> b (channel s) patch", s=network.patch)
     features: Tensor = network.blocks(network.stem(seen))
     return features
 
@@ -124,9 +124,9 @@ class _Regression(nn.Module):
 
     def forward(self, batch: dict[str, Tensor]) -> dict[str, Tensor]:
         seen, trusted = batch["seen"], batch["trusted"]
-        level, spread = _units(seen, self.config)
+        level, std = _units(seen, self.config)
         clip = self.config.clip
-        target = ((batch["target"] - level) / spread).clamp(-clip, clip)
+        target = ((batch["target"] - level) / std).clamp(-clip, clip)
         error = (self.network(seen) - target).square()
         return {"loss": (error * trusted).sum() / trusted.sum().clamp(min=1)}
 
@@ -155,14 +155,14 @@ def _error(
 ) -> FloatArray:
     """Absolute errors in the units of the scaled series, the mean of all networks."""
     given = torch.from_numpy(seen.astype(np.float32))
-    level, spread = _units(given, config)
+    level, std = _units(given, config)
     expected = torch.stack([network(given) for network in networks]).mean(dim=0)
     wanted = torch.from_numpy(target.astype(np.float32))
-    return np.asarray((expected * spread + level - wanted).abs().numpy(), dtype=np.float64)
+    return np.asarray((expected * std + level - wanted).abs().numpy(), dtype=np.float64)
 
 
 def _units(seen: Tensor, config: DetectorConfig) -> tuple[Tensor, Tensor]:
-    """Level and spread of windows, as `WindowView` scales by them."""
+    """Level and std of windows, as `WindowView` scales by them."""
     level = seen.mean(dim=-1, keepdim=True)
-    spread = (seen - level).square().mean(dim=-1, keepdim=True).sqrt()
-    return level, spread.clamp(min=config.std_floor)
+    std = (seen - level).square().mean(dim=-1, keepdim=True).sqrt()
+    return level, std.clamp(min=config.std_floor)

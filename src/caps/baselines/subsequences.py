@@ -41,8 +41,8 @@ class Plan:
     detector: Callable[[int], PointDetector]  # by seed
     length: int | None = None  # rows of a subsequence; None: a period
     rank: int = 1  # of the period's peak in the autocorrelation
-    # By mean and spread of each place over all subsequences, of each subsequence, or not.
-    scaling: Literal["place", "subsequence", "none"] = "place"
+    # By mean and std of each column over all subsequences, of each subsequence, or not.
+    scaling: Literal["column", "subsequence", "none"] = "column"
     onto_rows: Literal["middle", "mean"] = "middle"
 
     def size(self, values: FloatArray) -> int:
@@ -94,19 +94,19 @@ class Subsequences:
         return self.univariate if self.channels == 1 else self.multivariate
 
     def _learn(self, points: FloatArray) -> None:
-        self.centre, spread = points.mean(axis=0), points.std(axis=0)
-        self.spread = np.where(spread > 0, spread, 1.0)
+        self.centre, std = points.mean(axis=0), points.std(axis=0)
+        self.std = np.where(std > 0, std, 1.0)
         self.detector = self._plan.detector(self.seed)
         self.detector.fit(self._scale(points))
 
     def _scale(self, points: FloatArray) -> FloatArray:
-        if self._plan.scaling == "place":
-            return np.asarray((points - self.centre) / self.spread)
+        if self._plan.scaling == "column":
+            return np.asarray((points - self.centre) / self.std)
         if self._plan.scaling == "none" or points.shape[1] == 1:
             return points
-        spread = points.std(axis=1, ddof=1, keepdims=True)
+        std = points.std(axis=1, ddof=1, keepdims=True)
         centred = points - points.mean(axis=1, keepdims=True)
-        return np.asarray(centred / np.where(spread > 0, spread, 1.0))
+        return np.asarray(centred / np.where(std > 0, std, 1.0))
 
     def _on_rows(self, scores: FloatArray, length: int) -> FloatArray:
         rows = max(length, self.size)

@@ -20,7 +20,7 @@ Learned = TypeVar("Learned")
 class TcnReference(ABC, Generic[Learned]):
     """A method with CAPS's windows; the score of a row is the largest of its channels.
 
-    A channel that is constant or hardly observed in training has no say; where all are, every
+    A channel that is constant or hardly observed in training is ignored; where all are, every
     score is 0.
     """
 
@@ -31,7 +31,7 @@ class TcnReference(ABC, Generic[Learned]):
 
     def fit(self, train: FloatArray) -> Self:
         """Learn from the training part, one network for each channel."""
-        return self._fit(train, lambda references, place: self.learn(references, place))
+        return self._fit(train, lambda references, column: self.learn(references, column))
 
     def score(self, series: FloatArray) -> FloatArray:
         """The largest score of any channel."""
@@ -40,15 +40,15 @@ class TcnReference(ABC, Generic[Learned]):
         series = checked(series, len(self.learned))
         scaled = bridged(self.scaler.transform(_finite(series)))
         scores = [
-            self.judge(learned, scaled[:, place])
-            for place, learned in enumerate(self.learned)
+            self.judge(learned, scaled[:, column])
+            for column, learned in enumerate(self.learned)
             if learned is not None
         ]
         return np.max(scores, axis=0) if scores else np.zeros(len(series))
 
     @abstractmethod
-    def learn(self, references: References, place: int) -> Learned:
-        """Train on the windows of the channel at this place."""
+    def learn(self, references: References, column: int) -> Learned:
+        """Train on the windows of the channel in this column."""
 
     @abstractmethod
     def judge(self, learned: Learned, values: FloatArray) -> FloatArray:
@@ -59,16 +59,16 @@ class TcnReference(ABC, Generic[Learned]):
         self.scaler = Scaler.fit(train)
         scaled = self.scaler.transform(train)
         self.learned: list[Learned | None] = []
-        for place in range(train.shape[1]):
-            references = self._references(scaled[:, place], place)
-            self.learned.append(None if references is None else learn(references, place))
+        for column in range(train.shape[1]):
+            references = self._references(scaled[:, column], column)
+            self.learned.append(None if references is None else learn(references, column))
         return self
 
-    def _references(self, values: FloatArray, place: int) -> References | None:
+    def _references(self, values: FloatArray, column: int) -> References | None:
         seen = values[np.isfinite(values)]
         if len(seen) == 0 or seen.min() == seen.max():
             return None
-        rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(place,)))
+        rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(column,)))
         try:
             return reference_windows(values, size=self.config.window, rng=rng)
         except InputError:  # observed for less than half of every window

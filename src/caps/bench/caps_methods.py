@@ -48,6 +48,6 @@ class CapsDiagnosis(CapsMethod):
     """CAPS(Diagnosis): known anomalies of the test part choose the modes, and nothing else."""
 
     def fit_known(self, series: FloatArray, train: int, known: Sequence[Span]) -> Self:
-        """Learn from the first `train` rows with the modes that the known stretches call for."""
+        """Learn from the first `train` rows with the modes that the known spans call for."""
         self.model.set_params(train=train).fit(series, known_anomalies=known)
         return self

@@ -71,14 +71,14 @@ def fit(method: "Method", series: LabelledSeries, seed: int) -> None:
     """Fit with the labels that the paper's setting gives this method: mostly none."""
     train = series.values[: series.train]
     if hasattr(method, "fit_known"):
-        method.fit_known(series.values, series.train, known_stretches(series, seed))
+        method.fit_known(series.values, series.train, known_spans(series, seed))
     elif hasattr(method, "fit_labelled"):
         method.fit_labelled(train, series.labels[: series.train].astype(np.bool_))
     else:
         method.fit(train)
 
 
-def known_stretches(series: LabelledSeries, seed: int) -> list[Span]:
+def known_spans(series: LabelledSeries, seed: int) -> list[Span]:
     """The anomalous rows of a tenth of the anomalous windows of the test part, at least of one."""
     starts = range(series.train, len(series.labels), KNOWN_WINDOW)
     anomalous = [start for start in starts if series.labels[start : start + KNOWN_WINDOW].any()]
@@ -89,12 +89,12 @@ def known_stretches(series: LabelledSeries, seed: int) -> list[Span]:
         )
     count = max(1, round(KNOWN_SHARE * len(anomalous)))
     drawn = np.random.default_rng(seed).choice(anomalous, size=count, replace=False)
-    stretches: list[Span] = []
+    spans: list[Span] = []
     for start in sorted(drawn.tolist()):
         marked = np.concatenate(([0], series.labels[start : start + KNOWN_WINDOW], [0]))
         edges = start + np.flatnonzero(np.diff(marked))
-        stretches.extend(zip(edges[0::2].tolist(), edges[1::2].tolist(), strict=True))
-    return stretches
+        spans.extend(zip(edges[0::2].tolist(), edges[1::2].tolist(), strict=True))
+    return spans
 
 
 def checked_scores(scores: object, rows: int) -> FloatArray:

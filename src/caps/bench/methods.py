@@ -2,7 +2,7 @@
 
 A method learns from the training part with `fit(train)` and gives one score a row with
 `score(series)`. Methods that the paper gives labels also have `fit_labelled(train, labels)` (labels
-of the training part) or `fit_known(series, train, known)` (stretches [start, end) of the test part,
+of the training part) or `fit_known(series, train, known)` (spans [start, end) of the test part,
 none of them as training labels: Diagnosis).
 """
 

@@ -24,12 +24,12 @@ class PaperCaps(TcnReference[Detector]):
         super().__init__(seed, config)
         self._weights: Pretrained | None = None
 
-    def learn(self, references: References, place: int) -> Detector:
+    def learn(self, references: References, column: int) -> Detector:
         """Train on the references and their counterparts."""
         if self._weights is None:
             self._weights = Pretrained.load(None)
-        pairs = recover_pairs(self._weights, references, seed=self.seed + place)
-        return train_detector(pairs, self.config, self.seed + place)
+        pairs = recover_pairs(self._weights, references, seed=self.seed + column)
+        return train_detector(pairs, self.config, self.seed + column)
 
     def judge(self, learned: Detector, values: FloatArray) -> FloatArray:
         """The sigmoid of every row."""

@@ -127,7 +127,9 @@ def _markdown(table: Table) -> str:
         f"## {table.title}",
         "",
         "| " + " | ".join(table.header) + " |",
-        "|" + "|".join("---" if place == 0 else "---:" for place in range(len(table.header))) + "|",
+        "|"
+        + "|".join("---" if column == 0 else "---:" for column in range(len(table.header)))
+        + "|",
         *("| " + " | ".join(map(shown, row)) + " |" for row in table.rows),
     ]
     return "\n".join([*lines, *(f"\n{note}" for note in table.notes)])

@@ -144,9 +144,9 @@ class TimeLeft:
         self.left[method] -= 1
         self.ended[method] += 1
         self.seconds[method] += seconds
-        usual = sum(self.seconds.values()) / self.ended.total()
+        mean = sum(self.seconds.values()) / self.ended.total()
         left = sum(
-            count * (self.seconds[name] / self.ended[name] if self.ended[name] else usual)
+            count * (self.seconds[name] / self.ended[name] if self.ended[name] else mean)
             for name, count in self.left.items()
         )
         return timedelta(seconds=round(left / self.jobs))

@@ -23,8 +23,8 @@ def config_hash(name: str, make: MakeMethod) -> str:
     """The hash of all that scores: settings, weights, the code behind them, the version."""
     method = make(name, 0)
     facts = method.settings() if hasattr(method, "settings") else _settings(method)
-    told = [name, caps.__version__, facts, code_behind(method)]
-    text = json.dumps(told, sort_keys=True)
+    settings = [name, caps.__version__, facts, code_behind(method)]
+    text = json.dumps(settings, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 

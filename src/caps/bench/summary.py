@@ -65,7 +65,7 @@ class Summary:
     mean: pd.DataFrame  # over seeds
     deviation: pd.DataFrame  # over seeds; empty cells for a single seed
     rank: pd.DataFrame  # 1 is best, ties averaged; ranked methods only
-    place: pd.DataFrame  # 1 is best, ties all get the better place
+    min_rank: pd.DataFrame  # 1 is best, ties all get the better rank
 
     @property
     def methods(self) -> list[str]:
@@ -96,7 +96,7 @@ def summary_of(mean: pd.DataFrame, deviation: pd.DataFrame | None = None) -> Sum
         mean=mean,
         deviation=mean * float("nan") if deviation is None else deviation,
         rank=ranked.rank(ascending=False, method="average"),
-        place=ranked.rank(ascending=False, method="min"),
+        min_rank=ranked.rank(ascending=False, method="min"),
     )
 
 
@@ -111,8 +111,8 @@ def overall(summary: Summary) -> pd.DataFrame:
         ranks = of_metric(summary.rank, metric)
         table[f"{metric}_rank"] = ranks.mean(axis=1, skipna=False)
     table["avg_rank"] = table[[f"{metric}_rank" for metric in METRICS]].mean(axis=1, skipna=False)
-    for count, places in (("t1", 1), ("t2", 2)):
-        hits = (summary.place <= places).groupby(level="method").sum().sum(axis=1)
+    for count, best in (("t1", 1), ("t2", 2)):
+        hits = (summary.min_rank <= best).groupby(level="method").sum().sum(axis=1)
         table[count] = hits.reindex(table.index)
     return table
 

@@ -208,7 +208,10 @@ def _by_dataset(
 
 def _paper_rows(summary: Summary, kind: Kind, metric: str) -> list[list[Entry]]:
     """The paper's figures of the methods that we have too, on the datasets that it has."""
-    figures, spread = of_metric(paper_figures(kind), metric), of_metric(paper_deviations(), metric)
+    figures, deviations = (
+        of_metric(paper_figures(kind), metric),
+        of_metric(paper_deviations(), metric),
+    )
     if not set(figures.columns) & set(summary.datasets):
         return []
     rows = []
@@ -217,7 +220,7 @@ def _paper_rows(summary: Summary, kind: Kind, metric: str) -> list[list[Entry]]:
             continue
         row: list[Entry] = [f"paper: {name}"]
         values = figures.loc[[name]].reindex(columns=summary.datasets).to_numpy()[0]
-        around = spread.reindex(index=[name], columns=summary.datasets).to_numpy()[0]
+        around = deviations.reindex(index=[name], columns=summary.datasets).to_numpy()[0]
         row += [
             figure(value, deviation=deviation)
             for value, deviation in zip(values, around, strict=True)

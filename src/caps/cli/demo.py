@@ -59,8 +59,8 @@ class Outcome:
         time, found = _times(self.series), []
         for each in self.run.explained:
             start, end = time[each.start], time[each.end - 1]
-            told = set(incident.metrics) & set(carrying(each.contributions))
-            if start < incident.end and end >= incident.start and told:
+            shared = set(incident.metrics) & set(carrying(each.contributions))
+            if start < incident.end and end >= incident.start and shared:
                 found.append(each.number)
         return found
 

@@ -15,7 +15,7 @@ from caps.cli.results import (
     TableFormat,
     print_summary,
     report_of,
-    stretches_in,
+    spans_in,
     write_scores,
     write_table,
 )
@@ -48,7 +48,7 @@ def detect(
     file
         CSV or Parquet file with one row for each moment and one column for each metric.
     known
-        A stretch START..END that is known to be anomalous, rows or moments; can be repeated.
+        A span START..END that is known to be anomalous, rows or moments; can be repeated.
     out
         Folder for report.html, scores, events and the model; named after the file if left out.
     format
@@ -67,7 +67,7 @@ def detect(
     series = read(file, columns=options.columns, time=options.time)
     model = CAPS(**options.parameters())
     with progress_line() as progress:
-        model.fit(series, known_anomalies=stretches_in(known), progress=progress)
+        model.fit(series, known_anomalies=spans_in(known), progress=progress)
     analysis = model.analyze(series)
     run = Run(
         title=file.name,

@@ -8,7 +8,7 @@ from cyclopts import Parameter
 
 from caps.cli.options import takes_fit_options
 from caps.cli.progress import progress_line
-from caps.cli.results import stretches_in
+from caps.cli.results import spans_in
 from caps.jobs import set_default_threads
 from caps.replacing import check_folder
 from caps.scoring import FitOptions
@@ -33,7 +33,7 @@ def fit(
     out
         Folder for the model.
     known
-        A stretch START..END that is known to be anomalous, rows or moments; can be repeated.
+        A span START..END that is known to be anomalous, rows or moments; can be repeated.
     json_output
         Print JSON instead of text.
     """
@@ -46,7 +46,7 @@ def fit(
     model = CAPS(**options.parameters())
     series = read(file, columns=options.columns, time=options.time)
     with progress_line() as progress:
-        model.fit(series, known_anomalies=stretches_in(known), progress=progress)
+        model.fit(series, known_anomalies=spans_in(known), progress=progress)
     model.save(out)
     facts = {
         "model": str(out),

@@ -107,12 +107,12 @@ app = App(
     exit_on_error=False,
     suppress_keyboard_interrupt=False,
 )
-for place, command in enumerate(COMMANDS):
+for index, command in enumerate(COMMANDS):
     app.command(
         f"caps.cli.{command.name}:{command.name}",
         name=command.name,
         help=f"{command.summary}\n\nExample: {command.example}",
-        sort_key=place,
+        sort_key=index,
     )
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from caps.bench import Record, Run, Task
     from caps.training import Report
 
-OFTEN, SELDOM = 0.25, 10.0  # seconds between looks of a bar, and between lines
+OFTEN, SELDOM = 0.25, 10.0  # seconds between frames of a bar, and between lines
 
 
 class ProgressLine:

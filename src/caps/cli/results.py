@@ -25,19 +25,19 @@ TableFormat = Literal["csv", "parquet"]
 MOST_LISTED = 20  # events on screen
 
 
-def stretches_in(texts: tuple[str, ...]) -> list[tuple[str, str]]:
-    """The stretches in options like 2024-03-01..2024-03-02 or 500..620.
+def spans_in(texts: tuple[str, ...]) -> list[tuple[str, str]]:
+    """The spans in options like 2024-03-01..2024-03-02 or 500..620.
 
-    >>> stretches_in(("500..620",))
+    >>> spans_in(("500..620",))
     [('500', '620')]
     """
-    stretches = []
+    spans = []
     for text in texts:
         start, dots, end = (part.strip() for part in text.partition(".."))
         if not (start and dots and end):
-            raise InputError(f"--known {text!r} is no stretch", "write START..END, rows or moments")
-        stretches.append((start, end))
-    return stretches
+            raise InputError(f"--known {text!r} is no span", "write START..END, rows or moments")
+        spans.append((start, end))
+    return spans
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,10 +95,10 @@ def analyze_file(
 def event_facts(event: "Event") -> dict[str, Any]:
     """An event as JSON values; times in UTC, left out where there are none."""
     facts = event.to_dict(lambda time: write_moment(time, "s", separator="T"))
-    left_out = {"channel", "kind_scores"}
+    omitted = {"channel", "kind_scores"}
     if event.start_time is None:
-        left_out |= {"start", "end", "peak"}
-    return {name: value for name, value in facts.items() if name not in left_out}
+        omitted |= {"start", "end", "peak"}
+    return {name: value for name, value in facts.items() if name not in omitted}
 
 
 def write_table(frame: Any, path: Path) -> None:
@@ -183,7 +183,7 @@ def print_events(events: "Sequence[Event]", series: "Series") -> None:
     clock = "times in UTC; " if series.time is not None and series.timezone else ""
     console.print(
         f"{clock}if normal: how often normal data have an event as strong; "
-        "size: mean distance to what was expected, in spreads of the surroundings",
+        "size: mean distance to what was expected, in standard deviations of the surroundings",
         style="dim",
     )
     if count > len(shown):

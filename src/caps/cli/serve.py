@@ -65,10 +65,10 @@ def serve(
     )
 
     def announce(address: str) -> None:
-        told = json.dumps({"address": address, "folder": str(folder)}) if json_output else (
+        line = json.dumps({"address": address, "folder": str(folder)}) if json_output else (
             f"CAPS serves {folder} at {address} (Ctrl-C stops it)"
         )  # fmt: skip
-        print(told, file=sys.stdout, flush=True)
+        print(line, file=sys.stdout, flush=True)
 
     run_service(settings, announce)
 

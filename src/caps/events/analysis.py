@@ -29,7 +29,7 @@ class ChannelView:
     name: str
     contribution: float  # share of the evidence, all channels together 1
     direction: Direction | None
-    size: float | None  # mean distance to the counterpart, in local spreads
+    size: float | None  # mean distance to the counterpart, in local standard deviations
     rows: NDArray[np.intp]  # the event and its surroundings
     values: FloatArray
     counterpart: FloatArray  # not-a-number outside the event
@@ -226,15 +226,15 @@ class Analysis:
             )
         return self._counterparts[key]
 
-    def _nearest(self, place: int, event: Event) -> Nearest | None:
-        channel, values = self.fitted.channels[place], self.scaled[:, place]
+    def _nearest(self, column: int, event: Event) -> Nearest | None:
+        channel, values = self.fitted.channels[column], self.scaled[:, column]
         if not isinstance(channel, LearnedChannel) or channel.memory is None:
             return None  # nothing moved that could be shown
         match = nearest_match(
             channel.memory,
             values,
             event,
-            self.scores.standardisers[place],
+            self.scores.standardisers[column],
             self.scores.overlap,
             causal=self.fitted.causal,
         )
@@ -242,11 +242,11 @@ class Analysis:
             return None
         end = match.start + len(match.values)
         laid = np.full((len(match.values), len(self.fitted.channels)), np.nan)
-        laid[:, place] = match.values
+        laid[:, column] = match.values
         beside = [match.row, match.row + len(match.values)]
         rows = np.arange(*np.searchsorted(self.rows, beside))
         return Nearest(
-            channel=self.fitted.names[place],
+            channel=self.fitted.names[column],
             start=match.start,
             end=end,
             start_time=self.fitted.training_time(match.start),
@@ -254,7 +254,7 @@ class Analysis:
             distance=match.distance,
             times=match.times,
             rows=rows,
-            values=self.fitted.scaler.inverse(laid)[self.rows[rows] - match.row, place],
+            values=self.fitted.scaler.inverse(laid)[self.rows[rows] - match.row, column],
         )
 
     def _kinds(self, channel: int, event: Event, expected: FloatArray) -> dict[str, float]:
@@ -295,4 +295,5 @@ def _reason(event: Event) -> str:
     if event.size is None or event.direction is None:
         return f"{what}{where}."
     way = {"up": "above", "down": "below", "both": "away from"}[event.direction]
-    return f"{what}{where}: on average {event.size:.1f} local spreads {way} what was expected."
+    size = f"{event.size:.1f} local standard deviations"
+    return f"{what}{where}: on average {size} {way} what was expected."

@@ -31,7 +31,7 @@ class Event:
     kind: str | None = None
     kind_scores: Mapping[str, float] = field(default_factory=dict, hash=False)  # best first
     direction: Direction | None = None
-    size: float | None = None  # mean distance to the counterpart, in local spreads
+    size: float | None = None  # mean distance to the counterpart, in local standard deviations
     contributions: Mapping[str, float] = field(default_factory=dict, hash=False)  # sum 1
     reason: str = ""  # one sentence a person on call can use
     start_time: np.datetime64 | None = None

@@ -8,7 +8,7 @@ from caps.neighbours import Counterpart
 
 
 def excess(values: FloatArray, counterpart: Counterpart, config: EventConfig) -> FloatArray | None:
-    """How far each row of an event is from its counterpart, over what is not unusual yet.
+    """How far each row of an event is from its counterpart, over the least deviation.
 
     More than 1 deviates, rows that were not observed have 0. None where too little is known of
     the counterpart to say.
@@ -16,8 +16,8 @@ def excess(values: FloatArray, counterpart: Counterpart, config: EventConfig) ->
     if counterpart.error is None:
         return None
     away = np.abs(np.nan_to_num(values - counterpart.expected))
-    unusual, tail = config.unusual * counterpart.error, config.tail * float(away.max())
-    return np.asarray(away / max(unusual, tail, config.least_deviation))
+    error, tail = config.least_errors * counterpart.error, config.tail * float(away.max())
+    return np.asarray(away / max(error, tail, config.least_deviation))
 
 
 def deviating(excesses: list[FloatArray], config: EventConfig) -> tuple[int, int] | None:

@@ -20,7 +20,7 @@ class Match(NamedTuple):
     start: int  # row of the training part where the neighbour begins
     row: int  # of the series, where the subsequence that it is compared with begins
     distance: float  # root mean square, in std of training
-    times: float  # what the loudest measure of the memory says, over what is usual for it
+    times: float  # what the loudest measure of the memory says, over its mean in training
     loudness: float  # in std of what the memory says of normal rows
     values: FloatArray  # (length,) of training as they would lie here
 
@@ -39,23 +39,24 @@ class Nearest:
     start_time: np.datetime64 | None  # where training has regular times
     end_time: np.datetime64 | None  # of the last row
     distance: float  # root mean square, in std of training
-    times: float  # what the loudest measure of the memory says, over what is usual for it
+    times: float  # what the loudest measure of the memory says, over its mean in training
     rows: NDArray[np.intp]
     values: FloatArray  # not-a-number where training was not observed
 
     def sentence(self, far: float, timezone: str | None = None) -> str:
         """How like the past this is, and where the nearest of it is.
 
-        From `far` times the usual distance on, it is like none of it.
+        From `far` times the mean distance on, it is like none of it.
         """
         where = f"row {self.start:,} of training"
         if self.start_time is not None:
             where = _clock(self.start_time, timezone)
         which = f"of {self.end - self.start:,} rows, from {where} on,"
         if self.times < far:
-            return f"Training knows the like: the nearest stretch {which} is about as far as usual."
+            known = "Training knows the like: the nearest subsequence"
+            return f"{known} {which} is about as far as usual."
         return (
-            f"No stretch of training looks like this: the nearest one {which} is "
+            f"No subsequence of training looks like this: the nearest one {which} is "
             f"{self.times:.1f} times as far from it as usual."
         )
 
@@ -64,17 +65,17 @@ def nearest_match(
     memory: Memory,
     values: FloatArray,
     event: Event,
-    usual: Mapping[Part, Standardiser],
+    standardisers: Mapping[Part, Standardiser],
     overlap: TrainingOverlap = NEW,
     *,
     causal: bool = False,
 ) -> Match | None:
     """What the loudest part of the memory compares the scaled values around the peak with.
 
-    `usual` is what the scores were held to. An event that lies in the training part is no match of
-    its own, nor are the rows around it. None where nothing around the peak can be compared.
+    The `standardisers` are those of the scores. An event that lies in the training part is no match
+    of its own, nor are the rows around it. None where nothing around the peak can be compared.
     """
-    matches = _matches(memory, values, event, usual, overlap, causal)
+    matches = _matches(memory, values, event, standardisers, overlap, causal)
     return max(matches, key=lambda match: match.loudness, default=None)
 
 
@@ -82,20 +83,20 @@ def _matches(
     memory: Memory,
     values: FloatArray,
     event: Event,
-    usual: Mapping[Part, Standardiser],
+    standardisers: Mapping[Part, Standardiser],
     overlap: TrainingOverlap,
     causal: bool,
 ) -> Iterator[Match]:
-    """The nearest of every length and form to the stretch with the peak in its middle."""
+    """The nearest of every length and form to the subsequence with the peak in its middle."""
     config, floor = memory.config.neighbours, memory.config.scoring.floor
     for length, index in memory.indices.items():
-        place = min(max(0, event.peak - length // 2), len(values) - length)
-        window = values[max(0, place) : place + length]
-        too_long = place < 0 or (causal and length > config.causal_length)
+        row = min(max(0, event.peak - length // 2), len(values) - length)
+        window = values[max(0, row) : row + length]
+        too_long = row < 0 or (causal and length > config.causal_length)
         if too_long or np.isfinite(window).mean() < config.least_observed:
             continue
         here = paa_of_windows(window[None], config.segments)
-        zone = _exclusion_zone(memory, index, place, event, overlap)
+        zone = _exclusion_zone(memory, index, row, event, overlap)
         for form, found in index.query(here, zone).items():
             which, distance = int(found.index[0]), float(found.distance[0])
             if np.isnan(distance):
@@ -103,19 +104,19 @@ def _matches(
             start = int(index.starts[which])
             its_own = float(index.neighbour_distance[form][which])
             measured = np.log(distance + floor), np.log(distance + floor) - np.log(its_own + floor)
-            times, loudness = _against_usual(usual, length, form, measured)
+            times, loudness = _times_and_loudness(standardisers, length, form, measured)
             past = memory.rows[start : start + length].astype(np.float64)
             laid = _laid_over(past, here[0], form, memory)
-            yield Match(memory.first + start, place, distance, times, loudness, laid)
+            yield Match(memory.first + start, row, distance, times, loudness, laid)
 
 
 def _exclusion_zone(
-    memory: Memory, index: SubsequenceIndex, place: int, event: Event, overlap: TrainingOverlap
+    memory: Memory, index: SubsequenceIndex, row: int, event: Event, overlap: TrainingOverlap
 ) -> Zone | None:
-    """The subsequences of training that overlap the one at `place` or the event, if in training."""
-    first = min(place, event.start)
-    last = max(place, event.end - index.length)
-    ends = memory.exclusion_zone(index, np.array([first, place, last]), overlap)
+    """The subsequences of training that overlap the one at `row` or the event, if in training."""
+    first = min(row, event.start)
+    last = max(row, event.end - index.length)
+    ends = memory.exclusion_zone(index, np.array([first, row, last]), overlap)
     if ends is None:
         return None
     some = ends[1] > ends[0]
@@ -124,20 +125,23 @@ def _exclusion_zone(
     return ends[0][some].min(keepdims=True), ends[1][some].max(keepdims=True)
 
 
-def _against_usual(
-    usual: Mapping[Part, Standardiser], length: int, form: Form, measured: tuple[float, float]
+def _times_and_loudness(
+    standardisers: Mapping[Part, Standardiser],
+    length: int,
+    form: Form,
+    measured: tuple[float, float],
 ) -> tuple[float, float]:
-    """How many times the usual it is and how loud, by the measure that is louder about it."""
-    told = [
-        (value, usual[Part(length, form, each)])
+    """How many times the mean it is and how loud, by the measure that is louder about it."""
+    candidates = [
+        (value, standardisers[Part(length, form, each)])
         for each, value in zip(MEASURES, measured, strict=True)
     ]
-    value, held_to = max(told, key=lambda each: float(each[1].standardise(np.array(each[0]))))
+    value, held_to = max(candidates, key=lambda each: float(each[1].standardise(np.array(each[0]))))
     return float(np.exp(value - held_to.mean)), float(held_to.standardise(np.array(value)))
 
 
 def _laid_over(past: FloatArray, here: Singles, form: Form, memory: Memory) -> FloatArray:
-    """A stretch of training with the level and size it would have here."""
+    """A subsequence of training with the level and size it would have here."""
     if form == "raw":
         return past
     config = memory.config.neighbours

@@ -57,7 +57,7 @@ class Task:
         entry, model = self.entry, None
         if self.models is not None:
             model = _digest(self.models / entry.name / "manifest.json")
-        told = {
+        content = {
             "series": [entry.id, str(entry.source if isinstance(entry.source, Path) else "")],
             "rows": [entry.stamp, entry.columns, entry.train],
             "options": self.options.to_dict(),
@@ -66,7 +66,7 @@ class Task:
             else _digest(Path(self.weights) / "manifest.json"),
             "model": model,
         }
-        return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:32]
+        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:32]
 
     @property
     def marker(self) -> Path:
@@ -76,12 +76,12 @@ class Task:
     def finished(self) -> dict[str, Any] | None:
         """The facts of an earlier run with the same key."""
         try:
-            told = parse_json(self.marker.read_text(encoding="utf-8"))
+            content = parse_json(self.marker.read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return None
-        if not isinstance(told, dict) or told.get("key") != self.key:
+        if not isinstance(content, dict) or content.get("key") != self.key:
             return None
-        facts = told.get("facts")
+        facts = content.get("facts")
         return facts if isinstance(facts, dict) else None
 
 
@@ -133,8 +133,8 @@ def _fitted(task: Task) -> dict[str, Any]:
         "fit_cpu_seconds": time.process_time() - used,
     }
     rows = len(series.training_part(train))
-    told = {"train_rows": rows, "model": f"{MODELS}/{entry.name}", **spent}
-    return _write(task, model, series, told)
+    extra = {"train_rows": rows, "model": f"{MODELS}/{entry.name}", **spent}
+    return _write(task, model, series, extra)
 
 
 def _scored(task: Task) -> dict[str, Any]:
@@ -155,7 +155,7 @@ def _scored(task: Task) -> dict[str, Any]:
     return _write(task, model, series, {"model": str(folder)})
 
 
-def _write(task: Task, model: "CAPS", series: Series, told: dict[str, Any]) -> dict[str, Any]:
+def _write(task: Task, model: "CAPS", series: Series, extra: dict[str, Any]) -> dict[str, Any]:
     """Write model, scores and events, then the marker; return the facts of the series."""
     entry, analysis = task.entry, model.analyze(series)
     scores = score_columns(entry.id, series, score_table(analysis))
@@ -177,7 +177,7 @@ def _write(task: Task, model: "CAPS", series: Series, told: dict[str, Any]) -> d
         "events": len(events["event"]),
         "expected_events": model.expected_alarms_["per 1000 rows"] * rows / 1000,
         **strongest(events),
-        **told,
+        **extra,
         "notes": list(dict.fromkeys([*series.notes(), *analysis.notes, *model.notes_])),
     }
     write_text(task.marker, json.dumps({"key": task.key, "facts": facts}, indent=1) + "\n")

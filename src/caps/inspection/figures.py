@@ -151,7 +151,7 @@ def varied(rows: np.ndarray, kind: np.ndarray, count: int) -> list[int]:
     >>> varied(np.array([3, 4, 5, 8]), np.array([0, 0, 1, 0]), 3)
     [3, 5, 4]
     """
-    turn = np.array([(kind[:place] == kind[place]).sum() for place in range(len(rows))])
+    turn = np.array([(kind[:index] == kind[index]).sum() for index in range(len(rows))])
     return [int(row) for row in rows[np.argsort(turn, kind="stable")][:count]]
 
 
@@ -183,8 +183,8 @@ def _running_mean(values: np.ndarray) -> np.ndarray:
     """Centred mean over about a twentieth of the curve; shorter at its ends."""
     reach = len(values) // 40
     total = np.concatenate([[0.0], np.cumsum(values)])
-    place = np.arange(len(values))
-    first, last = np.maximum(place - reach, 0), np.minimum(place + reach + 1, len(values))
+    index = np.arange(len(values))
+    first, last = np.maximum(index - reach, 0), np.minimum(index + reach + 1, len(values))
     return np.asarray((total[last] - total[first]) / (last - first))
 
 

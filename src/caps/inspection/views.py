@@ -60,7 +60,7 @@ def code_clouds(seen: View, *, seed: int) -> tuple[list[Cloud], dict[str, float]
     }
     order = np.random.default_rng(seed).permutation(len(structure))
     families = [FAMILY_COLOURS[family] for family in FAMILIES]
-    place = project(semantic, seed=seed)
+    projected = project(semantic, seed=seed)
     clouds = [
         Cloud(
             "structure codes z_s by status",
@@ -69,11 +69,13 @@ def code_clouds(seen: View, *, seed: int) -> tuple[list[Cloud], dict[str, float]
             STATUS,
             STATUS_COLOURS,
         ),
-        Cloud("semantic codes z_a by family", place, pairs.family, FAMILIES, families),
+        Cloud("semantic codes z_a by family", projected, pairs.family, FAMILIES, families),
     ]
     if seen.names != FAMILIES:
         colours = mode_colours(seen.names)
-        clouds.append(Cloud("semantic codes z_a by mode", place, seen.mode, seen.names, colours))
+        clouds.append(
+            Cloud("semantic codes z_a by mode", projected, seen.mode, seen.names, colours)
+        )
     return clouds, shares
 
 
@@ -161,8 +163,8 @@ def expert_samples(seen: View, k: int, *, seed: int) -> PanelGrid | None:
         code = torch.from_numpy(pretrained.modes[k].prior.sample(len(rows), rng))
         draws.append((code, pretrained.preset.realize.semantic_blur))
     columns = [pairs.anomalous] + [
-        counterparts(seen, rows, k, code, pairs.support, blur=blur, seed=seed + place)
-        for place, (code, blur) in enumerate(draws)
+        counterparts(seen, rows, k, code, pairs.support, blur=blur, seed=seed + number)
+        for number, (code, blur) in enumerate(draws)
     ]
     colour = mode_colours(seen.names)[k]
     panels = [
@@ -172,9 +174,9 @@ def expert_samples(seen: View, k: int, *, seed: int) -> PanelGrid | None:
                 values[i],
                 pairs.support[i],
                 colour,
-                truth=pairs.anomalous[i] if place == 1 else None,
+                truth=pairs.anomalous[i] if number == 1 else None,
             )
-            for place, values in enumerate(columns)
+            for number, values in enumerate(columns)
         ]
         for i in range(len(rows))
     ]

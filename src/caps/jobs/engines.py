@@ -18,7 +18,7 @@ Function = Callable[[Any], Any]
 Ended = list[tuple[Any, Any]]  # tasks with their results, or Lost
 
 FOREVER = float("inf")
-TICK = 1.0  # seconds between looks at the limits
+TICK = 1.0  # seconds between checks of the limits
 
 
 class Engine(Protocol):

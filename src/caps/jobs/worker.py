@@ -124,14 +124,14 @@ class _Inside:
     def __init__(self) -> None:
         self.connection: Connection | None = None
         self.output: Path | None = None
-        self.told, self.text = 0.0, ""
+        self.reported, self.text = 0.0, ""
 
     def report(self, text: str, share: float) -> None:
         """Tell the parent where the task stands, as often as a person can read."""
         now = time.monotonic()
-        if self.connection is None or (text == self.text and now - self.told < BETWEEN):
+        if self.connection is None or (text == self.text and now - self.reported < BETWEEN):
             return
-        self.told, self.text = now, text
+        self.reported, self.text = now, text
         self.connection.send(Report(text, share))
 
     def printed(self) -> str:
@@ -185,8 +185,8 @@ def _tail(output: Path | None) -> str:
         stream.seek(max(0, output.stat().st_size - 4 * KEPT_OUTPUT))
         lines = stream.read().decode(errors="replace").splitlines()
     # A crash ends with a list of every module there is, which tells nothing.
-    told = [line for line in lines if not line.startswith("Extension modules:")]
-    return "\n".join(told)[-KEPT_OUTPUT:]
+    kept = [line for line in lines if not line.startswith("Extension modules:")]
+    return "\n".join(kept)[-KEPT_OUTPUT:]
 
 
 def end_with_parent() -> None:

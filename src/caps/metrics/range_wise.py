@@ -122,12 +122,12 @@ class JoinedEvents:
 
     def at_thresholds(self) -> Iterator[tuple[Integers, Integers, Integers]]:
         """Yield first, last and threshold of every pair, in parts of bounded size."""
-        spread = self.top - self.bottom
-        cuts = np.flatnonzero(np.diff(np.cumsum(spread) // _PAIRS)) + 1
-        for part in np.split(np.arange(len(spread)), cuts):
-            row = np.repeat(part, spread[part])
-            heads = np.cumsum(spread[part]) - spread[part]
-            step = np.arange(len(row)) - np.repeat(heads, spread[part])
+        height = self.top - self.bottom
+        cuts = np.flatnonzero(np.diff(np.cumsum(height) // _PAIRS)) + 1
+        for part in np.split(np.arange(len(height)), cuts):
+            row = np.repeat(part, height[part])
+            heads = np.cumsum(height[part]) - height[part]
+            step = np.arange(len(row)) - np.repeat(heads, height[part])
             yield self.first[row], self.last[row], self.bottom[row] + step
 
 

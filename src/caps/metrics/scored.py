@@ -63,16 +63,16 @@ def checked_scores(scores: ArrayLike) -> Floats:
     values = _vector(scores, "scores")
     finite = np.isfinite(values)
     if not finite.all():
-        place = int(np.argmin(finite))
+        position = int(np.argmin(finite))
         raise InputError(
             f"{int(np.sum(~finite))} of {len(values)} scores are missing or infinite "
-            f"(the first at position {place})",
+            f"(the first at position {position})",
             "score every point, or decide what a missing score means, e.g. "
             "np.nan_to_num(scores, nan=0.0)",
         )
     with np.errstate(over="ignore"):
-        spread = values.max() - values.min()
-    if not np.isfinite(spread):
+        value_range = values.max() - values.min()
+    if not np.isfinite(value_range):
         raise InputError("the scores span more than a float can hold", "scale them to [0, 1]")
     return values
 

@@ -12,7 +12,7 @@ class CounterpartConfig(Configuration):
 
     WHAT: ClassVar[str] = "a configuration of counterparts"
 
-    margin: int = 64  # rows of surroundings on either side; with 160 fewer places are alike
+    margin: int = 64  # rows of surroundings on either side; with 160 fewer subsequences are alike
     guard: int = 4  # rows next to an event that may still belong to it
     neighbours: int = 7  # averaged: one alone brings its own noise along (error 0.39, seven: 0.31)
     level_weight: float = 0.1  # of a squared difference in level beside one in shape
@@ -30,7 +30,7 @@ class OverlapConfig(Configuration):
     WHAT: ClassVar[str] = "a configuration of overlaps"
 
     equal: float = 2e-3  # of the std of training: files round their numbers
-    run: int = 16  # rows that are recognised together by their values
+    run: int = 16  # rows that are found together by their values
     fewest_runs: int = 48  # in a row: fewer may be chance where values are coarse
     longest_break: int = 256  # rows that do not agree end a span
     agreeing: float = 0.5  # of rows at the same times: the others were corrected since

@@ -33,7 +33,7 @@ def normal_counterpart(
 ) -> FloatArray:
     """What was to be expected in the rows [start, end) of a scaled channel: (end - start,).
 
-    `training` is scaled. Where it holds no comparable place, the counterpart is the
+    `training` is scaled. Where it holds no comparable subsequence, the counterpart is the
     line between the surroundings; without surroundings, the mean of training, which is zero.
 
     >>> wave = np.sin(np.arange(600) / 5)
@@ -116,7 +116,7 @@ def _line(window: FloatArray, around: NDArray[np.bool_], config: CounterpartConf
 def _recalled(
     window: FloatArray, around: NDArray[np.bool_], training: FloatArray, config: CounterpartConfig
 ) -> FloatArray | None:
-    """Mean of the places in training whose surroundings are most alike, moved to their level."""
+    """Mean of the subsequences whose surroundings are most alike, moved to their level."""
     size = len(window)
     seen = np.isfinite(training)
     if size > len(training) or not seen.any():
@@ -139,13 +139,13 @@ def _recalled(
         return None
     # Places far less alike than the best one say little.
     nearness = np.array([found[0][0] + 1e-6]) / (np.array([far for far, _ in found]) + 1e-6)
-    return np.average([place for _, place in found], axis=0, weights=nearness)
+    return np.average([values for _, values in found], axis=0, weights=nearness)
 
 
 def _distances(
     window: FloatArray, around: NDArray[np.bool_], training: FloatArray, level_weight: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Mean squared distance to every place in training, and the level it has to be moved by."""
+    """Mean squared distance to every subsequence of training, and the level to move it by."""
     weight = around / around.sum()
     here = np.where(around, window, 0.0)
     level = float((weight * here).sum()) - sliding_product(training, weight)

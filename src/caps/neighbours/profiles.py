@@ -1,4 +1,4 @@
-"""Distances in full: of one query to every place, and of subsequences to their k-th nearest.
+"""Distances in full: of one query to every subsequence, and of subsequences to their k-th nearest.
 
 Where the index sums up and looks for the nearest alone, these weigh single rows or count further
 neighbours, in double precision.
@@ -10,14 +10,14 @@ from caps.arrays import FloatArray, Rows
 
 
 def sliding_product(values: FloatArray, weights: FloatArray) -> FloatArray:
-    """The sum of products at every place where the weights fit; wrapped ends are left out."""
+    """The sum of products at every index where the weights fit; wrapped ends are left out."""
     size = 1 << (len(values) - 1).bit_length()
     spectrum = np.fft.rfft(values, size) * np.conj(np.fft.rfft(weights, size))
     return np.asarray(np.fft.irfft(spectrum, size)[: len(values) - len(weights) + 1])
 
 
 def distance_profile(query: FloatArray, weights: FloatArray, values: FloatArray) -> FloatArray:
-    """The weighted squared distance of the query to every place in the values."""
+    """The weighted squared distance of the query to every subsequence of the values."""
     product = sliding_product(values, weights * query)
     square = sliding_product(values**2, weights)
     return np.asarray(float((weights * query**2).sum()) - 2 * product + square)

@@ -46,7 +46,7 @@ def score_series(
     """Scores in [0, 1] of a scaled series; not-a-number exactly where nothing was observed.
 
     Windows overlap, and the logits of a row are averaged with more weight in the middle of a
-    window. With `causal`, a row is scored by the last place of the window that ends there. `last`
+    window. With `causal`, a row is scored by the last step of the window that ends there. `last`
     asks for so many rows at the end only.
     """
     return expit(score_logits(detector, values, causal=causal, last=last))

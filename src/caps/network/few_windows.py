@@ -63,7 +63,7 @@ class _Convolution:
             layers[0].dilation[0],
         )
 
-    def __call__(self, x: Array) -> Array:  # (member, in, place) -> (member, out, place)
+    def __call__(self, x: Array) -> Array:  # (member, in, patch) -> (member, out, patch)
         members, channels, length = x.shape
         if self.kernel > 1:
             taps = np.zeros((members, channels, self.kernel, length), dtype=np.float32)
@@ -103,8 +103,8 @@ class _Network:
     def logits(self, window: Array) -> Array:
         """The mean logits (time,) of the members."""
         seen = _view(self.view, window)  # (channel, time)
-        places = seen.reshape(len(seen), -1, self.patch).transpose(0, 2, 1)
-        folded = places.reshape(1, len(seen) * self.patch, -1)
+        patches = seen.reshape(len(seen), -1, self.patch).transpose(0, 2, 1)
+        folded = patches.reshape(1, len(seen) * self.patch, -1)
         trunk = self.stem(folded)
         for first, second in self.blocks:
             trunk += second(np.maximum(first(trunk), 0))

@@ -47,7 +47,7 @@ class DilatedBlock(nn.Module):
         self.second = nn.Conv1d(width, width, kernel, dilation=dilation, padding=reach)
         self.dropout = nn.Dropout(dropout)
 
-    def forward(self, x: Tensor) -> Tensor:  # (batch, width, place) -> same
+    def forward(self, x: Tensor) -> Tensor:  # (batch, width, patch) -> same
         branch = self.second(nn.functional.relu(self.norm(self.first(x))))
         return torch.add(x, self.dropout(branch))
 
@@ -73,13 +73,13 @@ class TcnDetector(nn.Module):
         self.head = nn.Conv1d(config.width, config.patch, 1)
 
     def forward(self, x: Tensor) -> Tensor:  # (batch, time) -> (batch, time)
-        seen = rearrange(self.view(x), "b channel (place s) -> b (channel s) place", s=self.patch)
+        seen = rearrange(self.view(x), "b channel (patch s) -> b (channel s) patch", s=self.patch)
         logits: Tensor = self.head(self.blocks(self.stem(seen)))
-        return rearrange(logits, "batch step place -> batch (place step)")
+        return rearrange(logits, "batch step patch -> batch (patch step)")
 
 
 class AttentionBlock(nn.Module):
-    """Pre-norm self-attention over all places, then a two-layer perceptron at each."""
+    """Pre-norm self-attention over all patches, then a two-layer perceptron at each."""
 
     def __init__(self, width: int, *, heads: int, dropout: float) -> None:
         super().__init__()
@@ -92,15 +92,15 @@ class AttentionBlock(nn.Module):
         )
         self.dropout = nn.Dropout(dropout)
 
-    def forward(self, x: Tensor) -> Tensor:  # (batch, place, width) -> same
+    def forward(self, x: Tensor) -> Tensor:  # (batch, patch, width) -> same
         query, key, value = rearrange(
             self.query_key_value(self.norm(x)),
-            "batch place (three head c) -> three batch head place c",
+            "batch patch (three head c) -> three batch head patch c",
             three=3,
             head=self.heads,
         )
         attended = nn.functional.scaled_dot_product_attention(query, key, value)
-        attended = rearrange(attended, "batch head place c -> batch place (head c)")
+        attended = rearrange(attended, "batch head patch c -> batch patch (head c)")
         x = x + self.dropout(self.project(attended))
         return torch.add(x, self.dropout(self.think(x)))
 
@@ -116,8 +116,8 @@ class TransformerDetector(nn.Module):
         self.embed = nn.Conv1d(
             self.view.channels * config.patch, config.width, kernel_size=3, padding=1
         )
-        places = config.window // config.patch
-        self.position = nn.Parameter(0.02 * torch.randn(places, config.width))
+        patches = config.window // config.patch
+        self.position = nn.Parameter(0.02 * torch.randn(patches, config.width))
         self.blocks = nn.Sequential(
             *(
                 AttentionBlock(config.width, heads=config.heads, dropout=config.dropout)
@@ -127,7 +127,7 @@ class TransformerDetector(nn.Module):
         self.head = nn.Sequential(nn.LayerNorm(config.width), nn.Linear(config.width, config.patch))
 
     def forward(self, x: Tensor) -> Tensor:  # (batch, time) -> (batch, time)
-        seen = rearrange(self.view(x), "b channel (place s) -> b (channel s) place", s=self.patch)
-        places = rearrange(self.embed(seen), "batch width place -> batch place width")
-        logits: Tensor = self.head(self.blocks(places + self.position))
-        return rearrange(logits, "batch place step -> batch (place step)")
+        seen = rearrange(self.view(x), "b channel (patch s) -> b (channel s) patch", s=self.patch)
+        patches = rearrange(self.embed(seen), "batch width patch -> batch patch width")
+        logits: Tensor = self.head(self.blocks(patches + self.position))
+        return rearrange(logits, "batch patch step -> batch (patch step)")

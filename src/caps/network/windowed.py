@@ -43,7 +43,7 @@ def row_logits(
     """Logits of the last rows; not-a-number exactly where nothing was observed.
 
     Windows overlap, and the logits of a row are averaged with more weight in the middle of a
-    window. With `causal`, a row is scored by the last place of the window that ends there.
+    window. With `causal`, a row is scored by the last step of the window that ends there.
     """
     values = checked(values)
     if len(values) == 0:
@@ -88,8 +88,8 @@ def _causal_logits(
         view = np.lib.stride_tricks.sliding_window_view(values[whole - size + 1 :], size)
         for start in range(0, len(view), GROUP):
             batch = view[start : start + GROUP]
-            place = whole - first + start
-            logits[place : place + len(batch)] = window_logits(batch)[:, -1]
+            offset = whole - first + start
+            logits[offset : offset + len(batch)] = window_logits(batch)[:, -1]
     return np.where(np.isfinite(values[first:]), logits, np.nan)
 
 

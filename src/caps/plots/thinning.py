@@ -1,6 +1,6 @@
 """Lines of a few thousand points that look like the line of all of them.
 
-Points are chosen by minimum and maximum within equal stretches, never by striding: a spike of one
+Points are chosen by minimum and maximum within equal intervals, never by striding: a spike of one
 row in a million stays. What was not observed is a gap in the line, as long as it would be visible.
 """
 

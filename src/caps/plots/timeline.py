@@ -1,4 +1,4 @@
-"""Where rows lie on the horizontal axis, and how moments and stretches are written."""
+"""Where rows lie on the horizontal axis, and how moments and spans are written."""
 
 from functools import cached_property
 from itertools import pairwise
@@ -56,7 +56,7 @@ class Timeline:
         return np.asarray((self.time[rows] - origin) / self._unit)
 
     def extent(self, start: int, end: int) -> tuple[float, float]:
-        """Left and right edge of a stretch: half a step before its first and after its last row."""
+        """Left and right edge of a span: half a step before its first and after its last row."""
         left, right = self.positions(np.array([start, max(start, end - 1)]))
         half = self._step / 2
         return float(left - half), float(right + half)
@@ -76,7 +76,7 @@ class Timeline:
         return write_moment(self.time[row], self._precision)
 
     def lasting(self, start: int, end: int) -> str:
-        """How long a stretch of rows lasts, its last row included: `8 h 20 min`, `50 rows`."""
+        """How long a span of rows lasts, its last row included: `8 h 20 min`, `50 rows`."""
         step = self.sampling.step
         if self.time is None or step is None:
             return "1 row" if end - start == 1 else f"{end - start:,} rows"

@@ -46,19 +46,19 @@ class NoiseSchedule(nn.Module):
         return (r_tau - sigma * noise) / signal
 
     def clean_from_velocity(
-        self, r_tau: Tensor, velocity: Tensor, tau: Tensor, spread: Tensor | float = 1.0
+        self, r_tau: Tensor, velocity: Tensor, tau: Tensor, std: Tensor | float = 1.0
     ) -> Tensor:
         """r^ = sqrt(ab) r_tau - sqrt(1 - ab) v^: no division, so no blow-up near pure noise.
 
-        That is the posterior mean of Gaussian data of unit spread, less v^ posterior spreads. Where
-        the data's `spread` s is known to be another: with q = ab s^2 + 1 - ab,
+        That is the posterior mean of Gaussian data of unit std, less v^ posterior stds. Where
+        the data's `std` s is known to be another: with q = ab s^2 + 1 - ab,
         r^ = sqrt(ab) s^2 / q r_tau - s sqrt((1 - ab) / q) v^.
         """
         signal, sigma = self.at(tau)
-        if isinstance(spread, float):
-            spread = torch.tensor(spread, device=r_tau.device)
-        total = (signal * spread).square() + sigma.square()
-        return signal * spread.square() / total * r_tau - spread * sigma / total.sqrt() * velocity
+        if isinstance(std, float):
+            std = torch.tensor(std, device=r_tau.device)
+        total = (signal * std).square() + sigma.square()
+        return signal * std.square() / total * r_tau - std * sigma / total.sqrt() * velocity
 
     def velocity(self, r: Tensor, noise: Tensor, tau: Tensor) -> Tensor:
         """v = sqrt(ab) eps - sqrt(1 - ab) r."""

@@ -42,8 +42,8 @@ class Denoiser(nn.Module):
         self, r_tau: Tensor, velocity: Tensor, tau: Tensor, given: Condition
     ) -> Tensor:
         outside = self.config.outside_spread if self.localised else 1.0
-        spread = given.support + outside * (1 - given.support)
-        return self.schedule.clean_from_velocity(r_tau, velocity, tau, spread)
+        std = given.support + outside * (1 - given.support)
+        return self.schedule.clean_from_velocity(r_tau, velocity, tau, std)
 
     def losses(
         self, clean: Tensor, background: Tensor, tau: Tensor, noise: Tensor, given: Condition
@@ -74,7 +74,7 @@ class Denoiser(nn.Module):
 
 @dataclass(frozen=True, slots=True)
 class CodeScale:
-    """Mean and spread of z_a over all source pairs, so that experts see codes of unit size."""
+    """Mean and std of z_a over all source pairs, so that experts see codes of unit size."""
 
     mean: Tensor  # (semantic,)
     spread: Tensor  # (semantic,)

@@ -45,14 +45,14 @@ def fit_prior(codes: np.ndarray, kind: PriorKind = "diagonal") -> Prior:
     if count < 2:
         raise InputError(f"a mode has {count} codes", "simulate more pairs or use fewer modes")
     mean, centred = codes.mean(axis=0), codes - codes.mean(axis=0)
-    spread = centred.std(axis=0)
+    std = centred.std(axis=0)
     if kind == "isotropic":
-        factor = np.eye(dim) * np.sqrt(np.mean(spread**2))
+        factor = np.eye(dim) * np.sqrt(np.mean(std**2))
     elif kind == "full":
         values, vectors = np.linalg.eigh(centred.T @ centred / count)
         factor = vectors * np.sqrt(np.clip(values, 0, None))
     else:
-        factor = np.diag(spread)
+        factor = np.diag(std)
     return Prior(kind, mean.astype(np.float64), factor.astype(np.float64))
 
 
@@ -63,10 +63,10 @@ class MaskPool:
     supports: np.ndarray  # (count, time) bool
 
     def sample(self, count: int, rng: np.random.Generator, *, relocate: bool = True) -> np.ndarray:
-        """Draw (count, time) supports; `relocate` rolls each to a uniform place.
+        """Draw (count, time) supports; `relocate` rolls each to a uniform position.
 
-        The simulator's places are not a target's: lengths are kept, places are drawn anew. Supports
-        that touch an edge stay, as windows that cut an event must be seen too.
+        The simulator's positions are not a target's: lengths are kept, positions drawn anew.
+        Supports that touch an edge stay, as windows that cut an event must be seen too.
         """
         chosen = self.supports[rng.integers(len(self.supports), size=count)]
         if not relocate:
@@ -77,5 +77,5 @@ class MaskPool:
         inside = (first > 0) & (last < window - 1)
         extent = last - first + 1
         start = np.where(inside, rng.integers(0, window - extent + 1), first)
-        places = (np.arange(window) - (start - first)[:, None]) % window
-        return np.take_along_axis(chosen, places, axis=1)
+        columns = (np.arange(window) - (start - first)[:, None]) % window
+        return np.take_along_axis(chosen, columns, axis=1)

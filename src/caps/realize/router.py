@@ -50,7 +50,7 @@ def select_modes(scores: np.ndarray, *, rho: float = 0.8) -> list[int]:
     if not 0 < rho <= 1:
         raise InputError(f"rho is {rho}", "choose it in (0, 1]")
     if len(scores) == 0:
-        raise InputError("no known anomaly was given", "name at least one anomalous stretch")
+        raise InputError("no known anomaly was given", "name at least one anomalous span")
     mean = scores.mean(axis=0)
     order = np.argsort(-mean, kind="stable")
     needed = int(np.searchsorted(np.cumsum(mean[order]), rho - 1e-9)) + 1

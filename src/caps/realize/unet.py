@@ -51,7 +51,7 @@ class ConditionedBlock(nn.Module):
 
 
 class SelfAttention(nn.Module):
-    """Lets distant stretches of the window inform each other at the coarsest level."""
+    """Lets distant parts of the window inform each other at the coarsest level."""
 
     heads = 4
 
@@ -115,7 +115,7 @@ class ResidualExpert(nn.Module):
         codes = [given.structure_code, given.semantic_code, given.blur.unsqueeze(-1)]
         context = self.condition(torch.cat([time_embedding(tau, self.time_width), *codes], dim=-1))
         seen = torch.stack([r_tau, given.support, given.structure], dim=1)  # (batch, 3, time)
-        folded = rearrange(seen, "b c (place step) -> b (c step) place", step=self.patch)
+        folded = rearrange(seen, "b c (patch step) -> b (c step) patch", step=self.patch)
         x = self.enter(torch.cat([folded, self.locate(given.support)], dim=1))
         skips = []
         for block, shrink in zip(self.down, self.shrink, strict=True):
@@ -125,6 +125,6 @@ class ResidualExpert(nn.Module):
         x = self.settle(self.attend(self.middle(x, context)), context)
         for grow, block in zip(self.grow, self.up, strict=True):
             x = block(torch.cat([grow(x), skips.pop()], dim=1), context)
-        full = rearrange(self.unfold(x), "b (c step) place -> b c (place step)", step=self.patch)
+        full = rearrange(self.unfold(x), "b (c step) patch -> b c (patch step)", step=self.patch)
         out: Tensor = self.refine(torch.cat([full, seen], dim=1)).squeeze(1)
         return out

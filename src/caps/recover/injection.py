@@ -1,6 +1,6 @@
 """Rule-based injection on the target's own windows: the control that knows no semantics.
 
-Each rule rewrites one stretch. The rules follow published injectors; what replaces a stretch is
+Each rule rewrites one segment. The rules follow published injectors; what replaces a segment is
 always own data or a distortion of it, never a foreign waveform.
 """
 
@@ -9,15 +9,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from caps.recover.visibility import LEAST_SPREAD
+from caps.recover.visibility import LEAST_STD
 
-SHORTEST, LONGEST = 10, 100  # steps of a stretch
+SHORTEST, LONGEST = 10, 100  # steps of a segment
 LONGEST_SPIKE = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """A stretch of one window, and all windows to cut from."""
+    """A segment of one window, and all windows to cut from."""
 
     window: np.ndarray  # (time,)
     start: int
@@ -29,15 +29,15 @@ class Site:
         return self.window[self.start : self.stop]
 
     @property
-    def spread(self) -> float:
-        return max(float(self.window.std()), LEAST_SPREAD)
+    def std(self) -> float:
+        return max(float(self.window.std()), LEAST_STD)
 
 
 Rule = Callable[[Site, np.random.Generator], np.ndarray]
 
 
 def cut_and_paste(site: Site, rng: np.random.Generator) -> np.ndarray:
-    """A stretch of the same length from anywhere in the own windows."""
+    """A segment of the same length from anywhere in the own windows."""
     length = site.stop - site.start
     donor = site.own[rng.integers(len(site.own))]
     first = int(rng.integers(len(donor) - length + 1))
@@ -71,8 +71,8 @@ def scale(site: Site, rng: np.random.Generator) -> np.ndarray:
 
 
 def noise(site: Site, rng: np.random.Generator) -> np.ndarray:
-    """With noise of a quarter to the whole of the window's spread."""
-    size = rng.uniform(0.25, 1.0) * site.spread
+    """With noise of a quarter to the whole of the window's std."""
+    size = rng.uniform(0.25, 1.0) * site.std
     return np.asarray(site.values + size * rng.standard_normal(site.stop - site.start))
 
 
@@ -85,13 +85,13 @@ def smoothing(site: Site, rng: np.random.Generator) -> np.ndarray:
 
 
 def level(site: Site, rng: np.random.Generator) -> np.ndarray:
-    """Up or down by half to three spreads."""
-    return np.asarray(site.values + rng.choice([-1, 1]) * rng.uniform(0.5, 3.0) * site.spread)
+    """Up or down by half to three stds."""
+    return np.asarray(site.values + rng.choice([-1, 1]) * rng.uniform(0.5, 3.0) * site.std)
 
 
 def spike(site: Site, rng: np.random.Generator) -> np.ndarray:
-    """Up or down by two to eight spreads."""
-    return np.asarray(site.values + rng.choice([-1, 1]) * rng.uniform(2.0, 8.0) * site.spread)
+    """Up or down by two to eight stds."""
+    return np.asarray(site.values + rng.choice([-1, 1]) * rng.uniform(2.0, 8.0) * site.std)
 
 
 # Cut-and-paste finds most of what the other rules miss, so it comes twice as often.
@@ -118,13 +118,13 @@ def inject(
     turn = rng.permutation(np.resize(np.arange(len(RULES)), len(rows)))
     for window, mask, number in zip(counterpart, support, turn, strict=True):
         rule = RULES[number]
-        start, stop = _stretch(rule, len(window), rng)
+        start, stop = _segment(rule, len(window), rng)
         window[start:stop] = rule(Site(window.copy(), start, stop, windows), rng)
         mask[start:stop] = True
     return counterpart, support
 
 
-def _stretch(rule: Rule, window: int, rng: np.random.Generator) -> tuple[int, int]:
+def _segment(rule: Rule, window: int, rng: np.random.Generator) -> tuple[int, int]:
     shortest, longest = (1, LONGEST_SPIKE) if rule is spike else (SHORTEST, LONGEST)
     length = int(rng.integers(shortest, min(longest, window) + 1))
     start = int(rng.integers(window - length + 1))

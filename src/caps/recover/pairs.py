@@ -60,12 +60,12 @@ class PairSet:
         """r^ = x^ - x of every counterpart (N, time)."""
         return np.asarray(self.counterpart - self.reference[self.anchor])
 
-    def joined(self, more: "PairSet") -> "PairSet":
+    def combine(self, more: "PairSet") -> "PairSet":
         """With other counterparts of the same references.
 
         >>> x = np.zeros((1, 4), np.float32)
         >>> pairs = PairSet(x, x + 1, x + 1 > 0, np.array([0]), np.array([0]), x == 0)
-        >>> len(pairs.joined(pairs)), len(pairs.joined(pairs).reference)
+        >>> len(pairs.combine(pairs)), len(pairs.combine(pairs).reference)
         (2, 1)
         """
         if not np.array_equal(self.reference, more.reference):

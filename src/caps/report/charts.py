@@ -84,9 +84,9 @@ def overview_chart(report: Report, timeline: Timeline) -> Chart:
     height = max(CHANNEL_HEIGHT, CHANNELS_HEIGHT // len(channels))
     stack = _Stack([height] * len(channels) + [SCORE_HEIGHT])
     data: list[Chart] = []
-    for place, channel in enumerate(channels):
-        data += _line(channel.name, channel.values, place, points, timeline)
-        stack.name(place, channel.name)
+    for index, channel in enumerate(channels):
+        data += _line(channel.name, channel.values, index, points, timeline)
+        stack.name(index, channel.name)
     score = _line("score", report.scores, len(channels), points, timeline, colour="--score")
     score[0] |= {"fill": "tozeroy", "fillcolor": "--score-fill"}
     stack.name(len(channels), "score")
@@ -111,28 +111,28 @@ def panel_chart(event: EventCard, panel: Panel, timeline: Timeline) -> Chart:
     names = [name for name in panel.channels if name in ranked[:PANEL_CHANNELS]]
     stack = _Stack([PANEL_HEIGHT] * len(names))
     data: list[Chart] = []
-    for place, name in enumerate(names):
+    for index, name in enumerate(names):
         column = panel.channels.index(name)
         normal, values = panel.counterpart[:, column], panel.values[:, column]
         data += _line(
-            f"{name}, normal", normal, place, PANEL_POINTS, timeline, panel.start, "--normal"
+            f"{name}, normal", normal, index, PANEL_POINTS, timeline, panel.start, "--normal"
         )
         data[-1]["line"] = {"color": "--normal", "width": 2.2, "dash": "dot"}
         if panel.nearest is not None and np.isfinite(panel.nearest[:, column]).any():
             past = panel.nearest[:, column]
             data += _line(
-                f"{name}, nearest past", past, place, PANEL_POINTS, timeline, panel.start, "--past"
+                f"{name}, nearest past", past, index, PANEL_POINTS, timeline, panel.start, "--past"
             )
             data[-1]["line"] = {"color": "--past", "width": 1.1}
-        data += _line(name, values, place, PANEL_POINTS, timeline, panel.start)
-        stack.name(place, name)
+        data += _line(name, values, index, PANEL_POINTS, timeline, panel.start)
+        stack.name(index, name)
     layout = stack.layout(timeline, timeline.extent(panel.start, panel.end))
     layout["shapes"].append(band(timeline.extent(event.start, event.end)))
     return {"data": data, "layout": layout}
 
 
 def band(extent: tuple[float, float]) -> Chart:
-    """A stretch of time over the whole height; its edge keeps one-row events visible."""
+    """A span of time over the whole height; its edge keeps one-row events visible."""
     return {
         "type": "rect",
         "name": "event",
@@ -155,8 +155,8 @@ class _Stack:
         self.axes: dict[str, Chart] = {}
         self.annotations: list[Chart] = []
         top = self.total
-        for place, height in enumerate(heights):
-            self.axes[_axis(place)] = {
+        for index, height in enumerate(heights):
+            self.axes[_axis(index)] = {
                 "domain": [(top - height) / self.total, top / self.total],
                 "fixedrange": True,
                 "gridcolor": "--grid",
@@ -167,7 +167,7 @@ class _Stack:
             top -= height + BETWEEN
         self.last = len(heights) - 1
 
-    def name(self, place: int, text: str) -> None:
+    def name(self, index: int, text: str) -> None:
         """Write the name above its lines rather than sideways."""
         self.annotations.append(
             {
@@ -176,7 +176,7 @@ class _Stack:
                 "x": 0,
                 "xanchor": "left",
                 "yref": "paper",
-                "y": self.axes[_axis(place)]["domain"][1],
+                "y": self.axes[_axis(index)]["domain"][1],
                 "yanchor": "bottom",
                 "showarrow": False,
                 "font": {"color": "--soft", "size": 12},
@@ -201,7 +201,7 @@ class _Stack:
 def _line(
     name: str,
     values: FloatArray,
-    place: int,
+    index: int,
     points: int,
     timeline: Timeline,
     start: int = 0,
@@ -210,7 +210,7 @@ def _line(
     """A line, and dots for its points without a neighbour."""
     line = thin_line(values, points, timeline, start)
     positions = timeline.positions(line.rows)
-    trace = {"type": "scatter", "xaxis": "x", "yaxis": "y" if place == 0 else f"y{place + 1}"}
+    trace = {"type": "scatter", "xaxis": "x", "yaxis": "y" if index == 0 else f"y{index + 1}"}
     lines = {
         **trace,
         "mode": "lines",
@@ -278,8 +278,8 @@ def _escaped(text: str) -> str:
     return escape(text, quote=False)
 
 
-def _axis(place: int) -> str:
-    return "yaxis" if place == 0 else f"yaxis{place + 1}"
+def _axis(index: int) -> str:
+    return "yaxis" if index == 0 else f"yaxis{index + 1}"
 
 
 def _compact(values: FloatArray) -> FloatArray | NDArray[np.float32]:

@@ -43,7 +43,10 @@ class Panel:
                 f"panel values of shape {self.values.shape} do not fit {self.channels}",
                 "give values as (time, channel)",
             )
-        for name, beside in ("counterpart", self.counterpart), ("nearest stretch", self.nearest):
+        for name, beside in (
+            ("counterpart", self.counterpart),
+            ("nearest subsequence", self.nearest),
+        ):
             if beside is not None and beside.shape != self.values.shape:
                 raise InputError(
                     f"the {name} has shape {beside.shape}, the values {self.values.shape}",

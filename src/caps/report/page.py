@@ -37,7 +37,7 @@ def render_report(report: Report) -> str:
     ranked = sorted(report.events, key=lambda event: -event.score)
     listed = sorted(ranked[:MOST_ROWS], key=lambda event: event.start)
     detailed = sorted(ranked[:MOST_PANELS], key=lambda event: event.start)
-    rows = [_told(event, timeline) for event in listed]
+    rows = [_event_row(event, timeline) for event in listed]
     return render_page(
         "report/report.html.j2",
         title=report.title,
@@ -65,7 +65,7 @@ def render_report(report: Report) -> str:
     )
 
 
-def _told(event: EventCard, timeline: Timeline) -> dict[str, Any]:
+def _event_row(event: EventCard, timeline: Timeline) -> dict[str, Any]:
     """An event in the words of the page."""
     return {
         "event": event,

@@ -67,11 +67,11 @@ def rarity(p_value: float | None) -> str:
 
 
 def effect(event: EventCard) -> str:
-    """Direction and size: `above normal by 6.2 spreads`."""
+    """Direction and size: `above normal by 6.2 standard deviations`."""
     words = _DIRECTIONS.get(event.direction or "", "")
     if event.size is None or np.isnan(event.size):
         return words
-    return f"{words or 'off normal'} by {event.size:.2g} spreads"
+    return f"{words or 'off normal'} by {event.size:.2g} standard deviations"
 
 
 def figure(value: float) -> str:

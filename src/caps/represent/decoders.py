@@ -24,21 +24,21 @@ class BaseDecoder(nn.Module):
             nn.Conv1d(self.width, self.width, 3, padding="same"),
             nn.GELU(),
         )
-        # Each coarse place writes its own steps and, overlapping, half of its neighbours'.
+        # Each coarse position writes its own steps and, overlapping, half of its neighbours'.
         step = config.window // self.coarse
         self.write = nn.ConvTranspose1d(self.width, 1, 2 * step, stride=step, padding=step // 2)
         self.direct = nn.Linear(config.structure, config.window)
 
     def forward(self, z_s: Tensor) -> Tensor:  # (batch, structure) -> (batch, time)
         grid = rearrange(
-            self.lift(z_s), "batch (width place) -> batch width place", width=self.width
+            self.lift(z_s), "batch (width position) -> batch width position", width=self.width
         )
         shape: Tensor = self.write(self.mix(grid)).squeeze(1) + self.direct(z_s)
         return shape
 
 
 class LocationEmbedding(nn.Module):
-    """Where the support lies: m, the signed distance to its edges, and the place in the window."""
+    """Where the support lies: m, the signed distance to its edges, the position in the window."""
 
     def __init__(self, width: int, patch: int) -> None:
         super().__init__()
@@ -110,5 +110,5 @@ class ResidualDecoder(nn.Module):
         x = torch.cat([self.look(structure.unsqueeze(1)), self.locate(support)], dim=1)
         for block in self.blocks:
             x = block(x, condition)
-        effect: Tensor = rearrange(self.write(x), "batch step place -> batch (place step)")
+        effect: Tensor = rearrange(self.write(x), "batch step position -> batch (position step)")
         return effect * support

@@ -68,7 +68,7 @@ class Encoder(nn.Module):
 
 
 class StructureHead(nn.Module):
-    """E_s: what the whole window looks like, place by place, in one vector.
+    """E_s: what the whole window looks like, position by position, in one vector.
 
     The code is standardised over the batch without learned scale: under L_dis alone the cheapest
     code is a constant one, and standardising takes that way out.
@@ -83,7 +83,7 @@ class StructureHead(nn.Module):
         self.standardise = nn.BatchNorm1d(config.structure, affine=False)
 
     def forward(self, h: Tensor) -> Tensor:  # (batch, hidden[2], positions) -> (batch, structure)
-        squeezed = rearrange(self.squeeze(h), "batch channel place -> batch (channel place)")
+        squeezed = rearrange(self.squeeze(h), "batch channel position -> batch (channel position)")
         z_s: Tensor = self.standardise(self.project(squeezed))
         return z_s
 
@@ -91,18 +91,18 @@ class StructureHead(nn.Module):
 class SemanticHead(nn.Module):
     """E_a: what happens on the support, and around it, summed up in one vector.
 
-    Attention pooling carries the effect without its place (the decoders are told the place), which
+    Attention pooling carries the effect without its position (given to the decoders), which
     plain averaging dilutes for short effects. It starts out on the support and may learn to look
     elsewhere; without a known support the whole window is given.
     """
 
     heads = 8
-    pull = 4.0  # initial weight of the support in the attention: e^4 times a place outside
+    pull = 4.0  # initial weight of the support in the attention: e^4 times a position outside
 
     def __init__(self, config: RepresentConfig) -> None:
         super().__init__()
         width = config.hidden[2]
-        self.places = config.window // config.downsampling
+        self.positions = config.window // config.downsampling
         self.attend = nn.Conv1d(width + 1, self.heads, 1)
         self.value = nn.Conv1d(width + 1, width, 1)
         self.project = nn.Sequential(
@@ -112,12 +112,14 @@ class SemanticHead(nn.Module):
             self.attend.weight[:, -1] = self.pull
 
     def forward(self, h: Tensor, support: Tensor) -> Tensor:
-        # h (batch, hidden[2], places), support (batch, time) -> (batch, semantic)
-        step = support.shape[-1] // self.places
+        # h (batch, hidden[2], positions), support (batch, time) -> (batch, semantic)
+        step = support.shape[-1] // self.positions
         guide = nn.functional.max_pool1d(support.unsqueeze(1), step)
         seen = torch.cat([h, guide], dim=1)
         attention = self.attend(seen).softmax(dim=-1)
-        value = rearrange(self.value(seen), "b (head c) place -> b head c place", head=self.heads)
+        value = rearrange(
+            self.value(seen), "b (head c) position -> b head c position", head=self.heads
+        )
         pooled = torch.einsum("bhcp,bhp->bhc", value, attention)
         pooled = rearrange(pooled, "batch head channel -> batch (head channel)")
         strongest = (h * guide).amax(dim=-1)

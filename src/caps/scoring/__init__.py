@@ -19,7 +19,7 @@ if TYPE_CHECKING:
         on_regular_grid,
         read_channels,
         read_input,
-        stretches_of,
+        spans_of,
     )
     from caps.scoring.memory import MEASURES, Memory, Part, Standardisers
     from caps.scoring.options import OPTIONS, FitOptions
@@ -63,7 +63,7 @@ __all__ = [
     "read_input",
     "save_model",
     "shares",
-    "stretches_of",
+    "spans_of",
 ]
 
 __getattr__ = on_first_use(__name__)

@@ -32,7 +32,7 @@ class ScoringContext:
 
     @property
     def adapts(self) -> bool:
-        """Whether there are enough rows to tell what has become usual since training."""
+        """Whether there are enough rows to adapt to what is normal since training."""
         return not self.causal and len(self.scaled) >= self.remembered
 
     @cached_property

@@ -69,7 +69,7 @@ class Detectors:
             progress=lambda done, total: report("making counterparts", RECOVERING * done / total),
         )
         if self.perturbed:
-            pairs = pairs.joined(perturbed_pairs(references, len(pairs), seed))
+            pairs = pairs.combine(perturbed_pairs(references, len(pairs), seed))
         steps = _Steps(
             lambda share: report("training", RECOVERING + (1 - RECOVERING) * share),
             self.config.members,

@@ -20,7 +20,7 @@ DEFAULT = ScoringConfig()
 
 
 def evidence_of(p_values: FloatArray, config: ScoringConfig = DEFAULT) -> FloatArray:
-    """-log p: 0 for the most usual row, 1 on average for normal ones; not-a-number stays."""
+    """-log p: 0 for the most normal row, 1 on average for normal ones; not-a-number stays."""
     return np.asarray(-np.log(np.clip(p_values, config.smallest_p, 1.0)))
 
 

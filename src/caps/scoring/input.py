@@ -54,7 +54,7 @@ def _other_channels(names: tuple[str, ...], missing: list[str]) -> InputError:
 
 
 def on_regular_grid(series: Series) -> tuple[Series, NDArray[np.intp], list[str]]:
-    """The series without gaps in time, the place of each of its rows there, and remarks.
+    """The series without gaps in time, the index of each of its rows there, and remarks.
 
     Rows at irregular times, or with gaps too long to fill, are taken as equal steps.
     """
@@ -66,35 +66,35 @@ def on_regular_grid(series: Series) -> tuple[Series, NDArray[np.intp], list[str]
     return grid, rows, []
 
 
-def stretches_of(series: Series, known: Iterable[tuple[Moment, Moment]]) -> list[Span]:
+def spans_of(series: Series, known: Iterable[tuple[Moment, Moment]]) -> list[Span]:
     """Known anomalies as spans of rows, the end exclusive.
 
     >>> from caps.series import read
-    >>> stretches_of(read([1.0, 2.0, 3.0, 4.0]), [(1, 3), ("2", "4")])
+    >>> spans_of(read([1.0, 2.0, 3.0, 4.0]), [(1, 3), ("2", "4")])
     [(1, 3), (2, 4)]
     """
     if not isinstance(known, Iterable):
         raise InputError(f"known anomalies {known!r}", "give a list of (start, end)")
     spans = []
-    for stretch in known:
-        if not isinstance(stretch, tuple | list) or len(stretch) != 2:
+    for span in known:
+        if not isinstance(span, tuple | list) or len(span) != 2:
             raise InputError(
-                f"a known anomaly {stretch!r}", "give each as (start, end), rows or moments"
+                f"a known anomaly {span!r}", "give each as (start, end), rows or moments"
             )
-        start, end = (_row(series, place) for place in stretch)
+        start, end = (_row(series, moment) for moment in span)
         if not 0 <= start < end <= len(series):
             raise InputError(
-                f"the known anomaly {stretch[0]}..{stretch[1]} covers rows {start} to {end} of "
+                f"the known anomaly {span[0]}..{span[1]} covers rows {start} to {end} of "
                 f"{len(series)}",
-                "name a stretch with at least one row of the series, the start before the end",
+                "name a span with at least one row of the series, the start before the end",
             )
         spans.append((start, end))
     return spans
 
 
-def _row(series: Series, place: Moment) -> int:
-    if isinstance(place, str) and _ROW.fullmatch(place):
-        place = int(place)
-    if isinstance(place, int | np.integer) and not isinstance(place, bool):
-        return int(place)
-    return series.row_at(place, f"the known anomaly at {place!r}")
+def _row(series: Series, moment: Moment) -> int:
+    if isinstance(moment, str) and _ROW.fullmatch(moment):
+        moment = int(moment)
+    if isinstance(moment, int | np.integer) and not isinstance(moment, bool):
+        return int(moment)
+    return series.row_at(moment, f"the known anomaly at {moment!r}")

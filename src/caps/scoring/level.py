@@ -34,8 +34,8 @@ class LevelRange:
         beyond = np.maximum(np.maximum(low - new, new - high), 0.0)
         beyond = beyond[np.isfinite(beyond)]
         share = config.level_share
-        usual = float(np.quantile(beyond, share)) if len(beyond) else 0.0
-        return cls(low, high, max(config.level_scale, usual / -float(np.log(1 - share))))
+        quantile = float(np.quantile(beyond, share)) if len(beyond) else 0.0
+        return cls(low, high, max(config.level_scale, quantile / -float(np.log(1 - share))))
 
     def evidence(self, scaled: FloatArray, rows: int) -> FloatArray:
         """-log p of each row's level, the mean of so many `rows`; not-a-number stays.

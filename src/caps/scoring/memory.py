@@ -1,4 +1,4 @@
-"""A memory of the own series: how unlike anything in the training part a subsequence of it is.
+"""A memory of the own series: how far a subsequence is from every one of the training part.
 
 Subsequences of a few lengths are compared with those of training: as they are, without their level,
 and without level and size. The distance to the nearest counts by itself, and against the distance
@@ -58,7 +58,7 @@ Standardisers = Mapping[Part, Standardiser]
 class Recall(NamedTuple):
     """What a memory says of the rows asked for, and what it was held to."""
 
-    evidence: FloatArray  # 0 or less is usual; not-a-number where unobserved
+    evidence: FloatArray  # 0 or less is normal; not-a-number where unobserved
     standardisers: Standardisers
 
 
@@ -104,7 +104,7 @@ class Memory:
         return max(self._causal_indices) - 1
 
     def evidence(self, context: ScoringContext, column: int = 0) -> Recall:
-        """How unlike training the rows asked for of the channel in this `column` are."""
+        """The evidence that the rows asked for of the channel in this `column` are anomalous."""
         return (
             self._from_the_past(context, column) if context.causal else self._all(context, column)
         )

@@ -171,8 +171,8 @@ class FitOptions:
     memory: bool = field(
         default=True,
         metadata=_flag(
-            "Compare every stretch with those of the training part too; False leaves all to the "
-            "detector."
+            "Compare every subsequence with those of the training part too; False leaves all to "
+            "the detector."
         ),
     )
     level: bool = field(

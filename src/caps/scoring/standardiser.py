@@ -35,7 +35,7 @@ class Standardiser:
         """What `to_list` described; anything else is a ValueError."""
         mean, std = (float(value) for value in values)
         if not (np.isfinite([mean, std]).all() and std > 0):
-            raise ValueError("a spread that is none")
+            raise ValueError("a std that is none")
         return cls(mean, std)
 
     def adapted(self, values: FloatArray, config: ScoringConfig) -> "Standardiser":
@@ -44,7 +44,7 @@ class Standardiser:
         The upper quartile sets the std: anomalies are rarely a quarter of a series. What differs
         from training by no more than chance might changes nothing.
         """
-        # So close to training are only rows of it that went unrecognised.
+        # So close to training are only rows of it that were not found.
         values = values[values >= self.mean - config.itself * self.std]
         if len(values) == 0:
             return self

@@ -84,7 +84,7 @@ def _build(model: Mapping[str, Any], arrays: Mapping[str, Arrays]) -> Fitted:
     ):
         raise ArtifactError("weights without a detector", "fit it again")
     banks = [arrays[group][BANK] for group in groups]
-    return build(model, banks, lambda place, config: _detector(config, weights[place]))
+    return build(model, banks, lambda index, config: _detector(config, weights[index]))
 
 
 def _arrays(channel: Channel) -> dict[str, np.ndarray]:

@@ -114,7 +114,7 @@ class TrainingPart:
             "constant": "constant in training: another value is as likely as 1 in as many rows",
             "binary": "switched between two values in training: only a third one counts "
             "(`switches=True` learns them too)",
-            "silent": "hardly observed in training: no say in the scores",
+            "silent": "hardly observed in training: ignored in the scores",
         }
         notes = []
         for sort, remark in remarks.items():

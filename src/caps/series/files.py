@@ -169,11 +169,11 @@ def _csv_layout(path: Path, form: CsvFormat) -> _Layout:
     first = next(csv.reader(lines, delimiter=delimiter))
     header = _has_header(first) if form.header is None else form.header
     if not header:
-        names = [f"channel_{place}" for place in range(len(first))] if len(first) > 1 else ["value"]
+        names = [f"channel_{index}" for index in range(len(first))] if len(first) > 1 else ["value"]
         return _Layout(skipped, delimiter, names, header=False)
     stripped = [name.strip() for name in first]
     unique_names(stripped)
-    names = [name or f"Unnamed: {place}" for place, name in enumerate(stripped)]
+    names = [name or f"Unnamed: {index}" for index, name in enumerate(stripped)]
     return _Layout(skipped, delimiter, names, header=True)
 
 
@@ -235,7 +235,7 @@ def _sniff(lines: list[str], delimiters: str) -> str:
 def _has_header(first: list[str]) -> bool:
     """No header is a first line made of numbers and dates; 0,1,2,... is what pandas writes."""
     numbered = first[1:] if first[0] == "" else first
-    if len(first) > 1 and numbered == [str(place) for place in range(len(numbered))]:
+    if len(first) > 1 and numbered == [str(index) for index in range(len(numbered))]:
         return True
     return not all(_is_value(field.strip()) for field in first)
 

@@ -21,11 +21,11 @@ def bridge(values: FloatArray) -> FloatArray:
     seen = np.isfinite(values)
     if seen.all():
         return values
-    bridged, places = values.copy(), np.arange(values.shape[-1])
+    bridged, steps = values.copy(), np.arange(values.shape[-1])
     for row in np.argwhere(~seen.all(axis=-1)):
         where = tuple(row)  # () for a single series
         known = seen[where]
         bridged[where] = (
-            np.interp(places, places[known], values[where][known]) if known.any() else 0.0
+            np.interp(steps, steps[known], values[where][known]) if known.any() else 0.0
         )
     return bridged

@@ -11,22 +11,22 @@ from caps.series.moments import write_moment
 if TYPE_CHECKING:
     from caps.series.series import Series
 
-# A stretch of equal values is worth a remark from 20 rows and a twentieth of the series on.
-STRETCH_ROWS = 20
-STRETCH_SHARE = 0.05
+# A run of equal values is worth a remark from 20 rows and a twentieth of the series on.
+RUN_ROWS = 20
+RUN_SHARE = 0.05
 _UNITS = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
 
 
 def notes(series: "Series") -> list[str]:
-    """The remarks made while reading, then gaps, missing values and constant stretches."""
+    """The remarks made while reading, then gaps, missing values and constant runs."""
     remarks = [*series.remarks, *_sampling_notes(series)]
     constant = set(series.constant)
-    for place, name in enumerate(series.channels):
-        remarks += _missing_notes(name, series.observed[:, place])
+    for column, name in enumerate(series.channels):
+        remarks += _missing_notes(name, series.observed[:, column])
         if name in constant:
             remarks.append(f"channel {name!r} is constant")
             continue
-        remarks += _stretch_notes(series, name, series.values[:, place])
+        remarks += _run_notes(series, name, series.values[:, column])
     return remarks
 
 
@@ -76,9 +76,9 @@ def _missing_notes(name: str, observed: NDArray[np.bool_]) -> list[str]:
     return [f"channel {name!r}: {missing} of {observed.size} values missing ({share:.3g} %)"]
 
 
-def _stretch_notes(series: "Series", name: str, values: FloatArray) -> list[str]:
-    start, length = longest_stretch(values)
-    if length < max(STRETCH_ROWS, STRETCH_SHARE * len(values)):
+def _run_notes(series: "Series", name: str, values: FloatArray) -> list[str]:
+    start, length = longest_run(values)
+    if length < max(RUN_ROWS, RUN_SHARE * len(values)):
         return []
     return [
         f"channel {name!r} stays at {values[start]:g} for {length} rows from "
@@ -86,10 +86,10 @@ def _stretch_notes(series: "Series", name: str, values: FloatArray) -> list[str]
     ]
 
 
-def longest_stretch(values: FloatArray) -> tuple[int, int]:
+def longest_run(values: FloatArray) -> tuple[int, int]:
     """Start and length of the longest run of equal values; a missing value ends a run.
 
-    >>> longest_stretch(np.array([1.0, 2.0, 2.0, 2.0, np.nan, 2.0]))
+    >>> longest_run(np.array([1.0, 2.0, 2.0, 2.0, np.nan, 2.0]))
     (1, 3)
     """
     breaks = np.flatnonzero(values[1:] != values[:-1]) + 1

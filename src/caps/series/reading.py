@@ -218,7 +218,7 @@ def _rows_by_id(table: Table, id: str) -> dict[str, np.ndarray[Any, np.dtype[np.
         np.array([str(label) for label in labels]), return_index=True, return_inverse=True
     )
     groups = np.split(np.argsort(codes, kind="stable"), np.cumsum(np.bincount(codes))[:-1])
-    return {str(ids[place]): groups[place] for place in np.argsort(first)}
+    return {str(ids[index]): groups[index] for index in np.argsort(first)}
 
 
 def _names(names: Names) -> tuple[str | int, ...]:

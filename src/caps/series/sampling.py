@@ -58,7 +58,7 @@ def sampling_of(time: TimeArray | None) -> Sampling:
 
 
 def grid_positions(time: TimeArray, sampling: Sampling) -> NDArray[np.intp]:
-    """For each row, its place on the gapless grid of regular steps."""
+    """For each row, its index on the gapless grid of regular steps."""
     if sampling.step is None:
         return np.arange(len(time))
     steps = np.rint(np.diff(time) / sampling.step).astype(np.intp)

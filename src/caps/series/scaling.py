@@ -12,16 +12,16 @@ from caps.configuration import check_keys
 from caps.errors import ArtifactError, InputError
 from caps.series.series import Series
 
-SPREAD_FLOOR = 1e-3  # of the range: one value in a million must not set the scale alone
-CLIP = 10.0  # beyond ten spreads the size of a deviation says nothing more
-DEGENERATE = 0.1  # a training spread below this share of the expected one is no guide
+SCALE_FLOOR = 1e-3  # of the range: one value in a million must not set the scale alone
+CLIP = 10.0  # beyond ten standard deviations the size of a deviation says nothing more
+DEGENERATE = 0.1  # a training scale below this share of the expected one is no guide
 IQR_OF_NORMAL = 1.349  # interquartile range of a normal distribution, in standard deviations
 _RESOLUTION = 8 * np.finfo(np.float64).eps
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scaler:
-    """`(x - centre) / spread` for each channel, fitted on the training part only.
+    """`(x - centre) / scale` for each channel, fitted on the training part only.
 
     >>> from caps.series import read
     >>> train, rest = read([1.0, 3.0, 1.0, 3.0, 4.0]).split(4)
@@ -30,19 +30,19 @@ class Scaler:
     """
 
     centre: FloatArray  # (channel,)
-    spread: FloatArray  # (channel,), all above zero
+    scale: FloatArray  # (channel,), all above zero
     clip: float | None = CLIP
 
     def __post_init__(self) -> None:
-        if self.centre.ndim != 1 or self.centre.shape != self.spread.shape:
+        if self.centre.ndim != 1 or self.centre.shape != self.scale.shape:
             raise InputError(
-                f"centre {self.centre.shape} and spread {self.spread.shape} differ",
+                f"centre {self.centre.shape} and scale {self.scale.shape} differ",
                 "give one of each for every channel",
             )
-        if not (np.isfinite(self.centre).all() and np.isfinite(self.spread).all()):
-            raise InputError("a centre or spread is not finite", "fit on observed values")
-        if not (self.spread > 0).all():
-            raise InputError("a spread is not above zero", "fit on observed values")
+        if not (np.isfinite(self.centre).all() and np.isfinite(self.scale).all()):
+            raise InputError("a centre or scale is not finite", "fit on observed values")
+        if not (self.scale > 0).all():
+            raise InputError("a scale is not above zero", "fit on observed values")
         if self.clip is not None and not self.clip > 0:
             raise InputError(f"clip={self.clip}", "give a limit above zero, or None")
 
@@ -52,25 +52,25 @@ class Scaler:
         train: Series | ArrayLike,
         *,
         clip: float | None = CLIP,
-        expected_spread: ArrayLike | None = None,
+        expected_scale: ArrayLike | None = None,
     ) -> "Scaler":
         """Fit on the training part, a `Series` or an array (time, channel); missing is ignored.
 
-        Centre and spread are mean and standard deviation, the latter at least a thousandth of the
-        range. Where the training part is degenerate (constant, or far below the `expected_spread`
+        Centre and scale are mean and standard deviation, the latter at least a thousandth of the
+        range. Where the training part is degenerate (constant, or far below the `expected_scale`
         of the channel, if the caller knows it) they are median and interquartile range; where that
-        is zero too, the values are only centred, in units of `expected_spread` or 1.
+        is zero too, the values are only centred, in units of `expected_scale` or 1.
         """
         values = train.values if isinstance(train, Series) else np.asarray(train, dtype=np.float64)
         if values.ndim != 2:
             raise InputError(f"values of shape {values.shape}", "give values as (time, channel)")
         channels = values.shape[1]
         expected = np.zeros(channels)
-        if expected_spread is not None:
-            expected = np.broadcast_to(np.asarray(expected_spread, dtype=np.float64), (channels,))
-        fitted = [_fit_channel(values[:, place], expected[place]) for place in range(channels)]
-        centre, spread = np.array(fitted, dtype=np.float64).reshape(channels, 2).T
-        return cls(centre.copy(), spread.copy(), clip)
+        if expected_scale is not None:
+            expected = np.broadcast_to(np.asarray(expected_scale, dtype=np.float64), (channels,))
+        fitted = [_fit_channel(values[:, column], expected[column]) for column in range(channels)]
+        centre, scale = np.array(fitted, dtype=np.float64).reshape(channels, 2).T
+        return cls(centre.copy(), scale.copy(), clip)
 
     def transform(self, values: NDArray[Any]) -> FloatArray:
         """Scale values whose last axis is the channel; not-a-number stays."""
@@ -80,7 +80,7 @@ class Scaler:
         exponent = self._exponent()
         with np.errstate(over="ignore"):
             scaled = np.ldexp(values, -exponent) - np.ldexp(self.centre, -exponent)
-            scaled /= np.ldexp(self.spread, -exponent)
+            scaled /= np.ldexp(self.scale, -exponent)
         limit = np.finfo(np.float64).max if self.clip is None else self.clip
         return np.asarray(np.clip(scaled, -limit, limit))
 
@@ -88,7 +88,7 @@ class Scaler:
         """Back to the units of the data; what `transform` clipped stays clipped."""
         scaled = self._fitting(scaled)
         exponent = self._exponent()
-        values = scaled * np.ldexp(self.spread, -exponent) + np.ldexp(self.centre, -exponent)
+        values = scaled * np.ldexp(self.scale, -exponent) + np.ldexp(self.centre, -exponent)
         with np.errstate(over="ignore"):
             values = np.ldexp(values, exponent)
         limit = np.finfo(np.float64).max
@@ -96,22 +96,22 @@ class Scaler:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON values; `from_dict` gives the same scaler back."""
-        return {"centre": self.centre.tolist(), "spread": self.spread.tolist(), "clip": self.clip}
+        return {"centre": self.centre.tolist(), "scale": self.scale.tolist(), "clip": self.clip}
 
     @classmethod
     def from_dict(cls, facts: Mapping[str, Any]) -> "Scaler":
         """The scaler that `to_dict` described; other or missing keys are errors."""
-        check_keys(facts, ("centre", "spread", "clip"), "a scaler")
+        check_keys(facts, ("centre", "scale", "clip"), "a scaler")
         try:
             centre = np.array(facts["centre"], dtype=np.float64)
-            spread = np.array(facts["spread"], dtype=np.float64)
+            scale = np.array(facts["scale"], dtype=np.float64)
             clip = None if facts["clip"] is None else float(facts["clip"])
-            return cls(centre, spread, clip)
+            return cls(centre, scale, clip)
         except (TypeError, ValueError) as error:
             raise ArtifactError(f"a scaler cannot be read ({error})", "write it again") from None
 
     def _exponent(self) -> NDArray[np.int32]:
-        return np.frexp(np.maximum(np.abs(self.centre), self.spread))[1]
+        return np.frexp(np.maximum(np.abs(self.centre), self.scale))[1]
 
     def _fitting(self, values: NDArray[Any]) -> FloatArray:
         array = np.asarray(values, dtype=np.float64)
@@ -124,7 +124,7 @@ class Scaler:
 
 
 def _fit_channel(values: FloatArray, expected: float) -> tuple[float, float]:
-    """Centre and spread of one channel; 0 and 1 where nothing was observed."""
+    """Centre and scale of one channel; 0 and 1 where nothing was observed."""
     seen = values[np.isfinite(values)]
     unit = expected if expected > 0 else 1.0
     if seen.size == 0:
@@ -132,12 +132,12 @@ def _fit_channel(values: FloatArray, expected: float) -> tuple[float, float]:
     exponent = int(np.frexp(np.abs(seen).max())[1])
     near_one = np.ldexp(seen, -exponent)
     low, high = float(near_one.min()), float(near_one.max())
-    centre, spread = float(near_one.mean()), float(near_one.std())
-    spread = max(spread, SPREAD_FLOOR * (high - low))
+    centre, scale = float(near_one.mean()), float(near_one.std())
+    scale = max(scale, SCALE_FLOOR * (high - low))
     # Below the resolution of float64 the differences are rounding, not signal.
     degenerate = high - low <= _RESOLUTION * max(abs(low), abs(high))
-    if degenerate or spread < DEGENERATE * np.ldexp(expected, -exponent):
+    if degenerate or scale < DEGENERATE * np.ldexp(expected, -exponent):
         lower, centre, upper = (float(q) for q in np.quantile(near_one, [0.25, 0.5, 0.75]))
-        spread = 0.0 if degenerate else (upper - lower) / IQR_OF_NORMAL
-    centre, spread = float(np.ldexp(centre, exponent)), float(np.ldexp(spread, exponent))
-    return centre, (spread if spread > 0 else unit)
+        scale = 0.0 if degenerate else (upper - lower) / IQR_OF_NORMAL
+    centre, scale = float(np.ldexp(centre, exponent)), float(np.ldexp(scale, exponent))
+    return centre, (scale if scale > 0 else unit)

@@ -105,11 +105,11 @@ class Series:
                 f"the series has no channel {unknown[0]!r}" if unknown else "no channel named",
                 f"name some of {', '.join(self.channels)}",
             )
-        places = [self.channels.index(name) for name in channels]
+        columns = [self.channels.index(name) for name in channels]
         return replace(
             self,
-            values=self.values[:, places],
-            observed=self.observed[:, places],
+            values=self.values[:, columns],
+            observed=self.observed[:, columns],
             channels=channels,
         )
 
@@ -213,7 +213,7 @@ class Series:
         if isinstance(at, str):
             at = _number_in(at)
         if isinstance(at, bool):
-            raise InputError("split(True) is no place", "give rows, a share or a moment")
+            raise InputError("split(True) is no row", "give rows, a share or a moment")
         if isinstance(at, int | np.integer):
             return int(at)
         if isinstance(at, float | np.floating):

@@ -89,8 +89,8 @@ def _pandas_table(source: Any) -> Table:
     names = [str(name) for name in frame.columns]
     unique_names(names)
     columns: dict[str, Column] = {}
-    for place, name in enumerate(names):
-        column = frame.iloc[:, place]
+    for index, name in enumerate(names):
+        column = frame.iloc[:, index]
         if isinstance(column.dtype, pd.PeriodDtype):
             column = column.dt.to_timestamp()
         columns[name] = nw.from_native(column, series_only=True)
@@ -149,7 +149,7 @@ def _array_table(source: Any) -> Table:
         )
     if array.shape[1] == 1:
         return Table({"value": array[:, 0]}, Origin())
-    return Table({f"channel_{place}": array[:, place] for place in range(array.shape[1])}, Origin())
+    return Table({f"channel_{index}": array[:, index] for index in range(array.shape[1])}, Origin())
 
 
 def as_array(values: Any) -> NDArray[Any]:

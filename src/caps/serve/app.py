@@ -89,20 +89,20 @@ def _add_operations(app: FastAPI, service: Service) -> None:
 
 def _add_errors(app: FastAPI) -> None:
     @app.exception_handler(CapsError)
-    async def told(_: Request, error: CapsError) -> Response:
+    async def refusal(_: Request, error: CapsError) -> Response:
         headers = error.headers if isinstance(error, Refusal) else {}
         return _problem(status_of(error), error.problem, error.remedy, headers)
 
     @app.exception_handler(RequestValidationError)
     async def invalid(_: Request, error: RequestValidationError) -> Response:
         first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"])
-        return _problem(422, f"{place}: {first['msg']}"[:500], REMEDY)
+        field = ".".join(str(part) for part in first["loc"])
+        return _problem(422, f"{field}: {first['msg']}"[:500], REMEDY)
 
     @app.exception_handler(HTTPException)
     async def refused(request: Request, error: HTTPException) -> Response:
         if isinstance(error.__cause__, CapsError):  # a body cut off while it was parsed
-            return await told(request, error.__cause__)
+            return await refusal(request, error.__cause__)
         if error.status_code == 405:
             allowed = _methods(app, request.url.path)
             return _problem(405, "no such method here", f"use {allowed}", {"Allow": allowed})
@@ -113,7 +113,7 @@ def _add_errors(app: FastAPI) -> None:
         if error.errno not in FULL:
             raise error
         log.error("%s %s: %s", request.method, request.url.path, error)
-        return await told(request, disk_full())
+        return await refusal(request, disk_full())
 
     @app.exception_handler(Exception)
     async def unexpected(request: Request, error: Exception) -> Response:

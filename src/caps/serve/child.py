@@ -71,8 +71,8 @@ def fit_and_save(job: dict[str, Any], out: Path) -> None:
 def _shifted(known: list[list[Any]], skip: int) -> list[tuple[Any, Any]]:
     """Known anomalies in rows after those skipped; moments stay."""
 
-    def moved(place: Any) -> Any:
-        return place - skip if isinstance(place, int) else place
+    def moved(bound: Any) -> Any:
+        return bound - skip if isinstance(bound, int) else bound
 
     return [(moved(start), moved(end)) for start, end in known]
 
@@ -84,5 +84,5 @@ def _reason(error: Exception) -> dict[str, str]:
         return {"problem": full.problem, "remedy": "make room there, then fit again"}
     if isinstance(error, MemoryError):
         return {"problem": "the fit ran out of memory", "remedy": "give fewer rows or channels"}
-    told = f"the fit broke off ({type(error).__name__}: {error})"
-    return {"problem": told[:500], "remedy": "see the service's log"}
+    problem = f"the fit broke off ({type(error).__name__}: {error})"
+    return {"problem": problem[:500], "remedy": "see the service's log"}

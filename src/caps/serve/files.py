@@ -222,8 +222,8 @@ class ModelFolder(_Folder):
         """Note why the fit under way came to nothing; an older one stays in force."""
         path, pending = self.existing(name), self.pending(name)
         if pending is not None:
-            told = replace(pending, failed=True, problem=problem, remedy=remedy)
-            _write(path / FIT, asdict(told))
+            failed = replace(pending, failed=True, problem=problem, remedy=remedy)
+            _write(path / FIT, asdict(failed))
         self._tidy(path)
 
     def set_alarms(self, name: str, alarms: str) -> None:

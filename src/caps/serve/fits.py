@@ -135,15 +135,15 @@ class Fits:
         try:
             worker.give(do_fit, self._job(fit))
             async with asyncio.timeout(self.settings.fit_seconds):
-                told = await self._follow(fit, worker)
+                failure = await self._follow(fit, worker)
         except TimeoutError:
-            told = {
+            failure = {
                 "problem": f"the fit took more than {self.settings.fit_seconds:g} seconds",
                 "remedy": "give fewer channels or a shorter training part",
             }
         finally:
             worker.stop()
-        self._conclude(fit, told, worker.process.exitcode)
+        self._conclude(fit, failure, worker.process.exitcode)
 
     async def _follow(self, fit: Fit, worker: Worker) -> dict[str, str]:
         """Take the progress of a fit until it ends; the problem that it told, if any."""
@@ -167,14 +167,14 @@ class Fits:
             "niceness": self.settings.fit_niceness,
         }
 
-    def _conclude(self, fit: Fit, told: dict[str, str], code: int | None) -> None:
+    def _conclude(self, fit: Fit, failure: dict[str, str], code: int | None) -> None:
         # Finished is what has its folder, also when it was cancelled a moment later.
         if fit.out.is_dir():
             self._settle(fit, "fitted")
         elif fit.cancelled:
             self._settle(fit, "cancelled", STOPPED, "fit again")
-        elif told:
-            self._settle(fit, "failed", told["problem"], told["remedy"])
+        elif failure:
+            self._settle(fit, "failed", failure["problem"], failure["remedy"])
         else:
             remedy = "give fewer rows or channels; see the service's log"
             self._settle(fit, "failed", f"the fit's process ended with code {code}", remedy)

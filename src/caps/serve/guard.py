@@ -47,7 +47,7 @@ class Guard:
         started = time.perf_counter()
         try:
             headers = dict(scope["headers"])
-            self._check_place(headers)
+            self._check_origin(headers)
             self._check_token(scope["path"], headers)
             body = Body(
                 receive,
@@ -69,7 +69,7 @@ class Guard:
         upload = scope["path"] == UPLOADS and scope["method"] == "POST"
         return self.settings.upload_bytes if upload else self.settings.body_bytes
 
-    def _check_place(self, headers: dict[bytes, bytes]) -> None:
+    def _check_origin(self, headers: dict[bytes, bytes]) -> None:
         """Other sites must not use the reader's browser to get here."""
         host = headers.get(b"host", b"").decode("latin-1")
         if self.settings.token is None:

@@ -1,4 +1,4 @@
-"""A series on the axis of a chart: the rows of a stretch, and lines of a few thousand points."""
+"""A series on the axis of a chart: the rows of a span, and lines of a few thousand points."""
 
 from functools import cached_property
 
@@ -42,7 +42,7 @@ class Axis:
             last = int(np.searchsorted(self.positions, right, side="right"))
         return first, max(first, last)
 
-    def stretch(self, left: float | None, right: float | None) -> Rows:
+    def span(self, left: float | None, right: float | None) -> Rows:
         """The same with their times."""
         start, end = self.rows(left, right)
         if end == start:
@@ -65,8 +65,8 @@ class Axis:
             step=step[1] - step[0],
             rows=(start, end),
             lines=[
-                self.line(name, values[:, place], (start, end), points)
-                for place, name in enumerate(channels)
+                self.line(name, values[:, column], (start, end), points)
+                for column, name in enumerate(channels)
             ],
         )
 

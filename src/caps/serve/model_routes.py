@@ -70,7 +70,7 @@ def model_routes(service: Service) -> APIRouter:
         if request.alarms is None:
             record = service.models.record(name) if there else None
             request.alarms = str(FitOptions().alarms) if record is None else service.budget(name)
-        await service.look_at(request.series, lambda axis: check_fit(axis.series, request))
+        await service.query_series(request.series, lambda axis: check_fit(axis.series, request))
         service.fits.ask(name, request.model_dump())
         return describe(service, name)
 
@@ -117,7 +117,7 @@ def model_routes(service: Service) -> APIRouter:
         name: Name, series: SeriesName = None, alarms: BudgetName = None
     ) -> Events:
         """The events of a stored series."""
-        return await service.look(name, series, lambda found: found.events, alarms=alarms)
+        return await service.query(name, series, lambda found: found.events, alarms=alarms)
 
     @router.get("/{name}/events/{number}", responses=known)
     async def explain_event(
@@ -130,22 +130,22 @@ def model_routes(service: Service) -> APIRouter:
         ] = None,
     ) -> Explained:
         """One event, numbered as the list under the same budget has it: kind, reason, channels,
-        normal counterpart and the nearest stretch of the past."""
-        return await service.look(
+        normal counterpart and the nearest subsequence of the past."""
+        return await service.query(
             name, series, lambda found: found.explain(number), alarms=alarms, fit=fit
         )
 
     @router.get("/{name}/budgets", responses=known)
     async def list_budgets(name: Name, series: SeriesName = None) -> list[BudgetFacts]:
         """What other alarm budgets would give on a stored series."""
-        return await service.look(name, series, lambda found: found.budgets, quick=False)
+        return await service.query(name, series, lambda found: found.budgets, quick=False)
 
     @router.get("/{name}/events.csv", responses=known | _file("text/csv"), response_class=Response)
     async def events_file(
         name: Name, series: SeriesName = None, alarms: BudgetName = None
     ) -> Response:
         """The events with their explanations as CSV."""
-        text = await service.look(name, series, Found.events_csv, alarms=alarms, quick=False)
+        text = await service.query(name, series, Found.events_csv, alarms=alarms, quick=False)
         return _download(text, "text/csv; charset=utf-8", f"{name}-events.csv")
 
     @router.get("/{name}/scores.csv", responses=known | _file("text/csv"), response_class=Response)
@@ -153,13 +153,13 @@ def model_routes(service: Service) -> APIRouter:
         name: Name, series: SeriesName = None, alarms: BudgetName = None
     ) -> Response:
         """Score, p-value, flag and event of every row as CSV."""
-        text = await service.look(name, series, Found.scores_csv, alarms=alarms, quick=False)
+        text = await service.query(name, series, Found.scores_csv, alarms=alarms, quick=False)
         return _download(text, "text/csv; charset=utf-8", f"{name}-scores.csv")
 
     @router.get("/{name}/report", responses=known | _file("text/html"), response_class=Response)
     async def report(name: Name, series: SeriesName = None, alarms: BudgetName = None) -> Response:
         """The report: one HTML file that opens offline."""
-        text = await service.look(
+        text = await service.query(
             name, series, lambda found: found.report(name), alarms=alarms, quick=False
         )
         return _download(text, "text/html; charset=utf-8", f"{name}-report.html")
@@ -227,8 +227,8 @@ def check_fit(series: Series, request: FitRequest) -> None:
         raise InputError(f"{len(train)} rows to learn from", "give a longer training part")
     alarm_rate(request.alarms or FitOptions().alarms, train.sampling.step)
     for each in request.known:
-        for place in each:
-            if isinstance(place, int) and not request.skip <= place <= len(series):
+        for bound in each:
+            if isinstance(bound, int) and not request.skip <= bound <= len(series):
                 raise InputError(
                     f"the known anomaly {each[0]}..{each[1]} lies outside of the rows in use",
                     f"name rows from {request.skip} to {len(series)}",

@@ -65,8 +65,8 @@ def server(app: "FastAPI", settings: Settings) -> "uvicorn.Server":
 def listener(host: str, port: int) -> socket.socket:
     """A socket bound to the address; 0 is any free port."""
     try:
-        family, *_, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        return socket.create_server(place[:2], family=family, backlog=MOST_BACKLOG)
+        family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        return socket.create_server(address[:2], family=family, backlog=MOST_BACKLOG)
     except OSError as error:
         raise InputError(
             f"{host} port {port} cannot be listened on ({error.strerror})",

@@ -64,7 +64,7 @@ class Lines(BaseModel):
 
 
 class Rows(BaseModel):
-    """Rows of a stretch of the axis, the end exclusive, and where they begin and end in time."""
+    """Rows of a span of the axis, the end exclusive, and where they begin and end in time."""
 
     start: int
     end: int
@@ -241,7 +241,7 @@ class View(BaseModel):
 
 
 class Nearest(BaseModel):
-    """The stretch of training most like the one around the peak of an event."""
+    """The subsequence of training most like the one around the peak of an event."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -250,8 +250,10 @@ class Nearest(BaseModel):
     end: int = Field(description="exclusive")
     start_time: str | None
     end_time: str | None = Field(description="of the last row")
-    distance: float | None = Field(description="root mean square, in spreads of training")
-    times: float | None = Field(description="the distance over that of a normal stretch")
+    distance: float | None = Field(
+        description="root mean square, in standard deviations of training"
+    )
+    times: float | None = Field(description="the distance over that of a normal subsequence")
     rows: list[int] = Field(description="of the series, that it is laid over")
     x: list[Position]
     values: list[float | None] = Field(description="in the units of the data")

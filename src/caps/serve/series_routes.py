@@ -109,14 +109,14 @@ def series_routes(service: Service) -> APIRouter:
     ) -> Lines:
         """Channels as a chart shows them, thinned by minimum and maximum."""
 
-        return await service.look_at(
+        return await service.query_series(
             name, lambda axis: axis.lines(drawn(axis, channels), left, right, points)
         )
 
     @router.get("/{name}/rows", responses=problems(404))
     async def series_rows(name: Name, left: Edge = None, right: Edge = None) -> Rows:
         """The rows between two positions on the axis."""
-        return await service.look_at(name, lambda axis: axis.stretch(left, right))
+        return await service.query_series(name, lambda axis: axis.span(left, right))
 
     return router
 

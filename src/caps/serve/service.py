@@ -120,13 +120,13 @@ class Service:
             lambda: Axis(read_upload(path, facts["file"], facts["options"])),
         )
 
-    async def look_at(self, name: str, work: Callable[[Axis], Answer]) -> Answer:
+    async def query_series(self, name: str, work: Callable[[Axis], Answer]) -> Answer:
         """Do something with an uploaded series."""
         facts = self.series.facts(name)
         quick = self._axes.has((name, facts["uploaded"]))
         return await self._viewers(facts, quick).run(lambda: work(self.axis(name)))
 
-    async def look(
+    async def query(
         self,
         name: str,
         series: str | None,

@@ -46,7 +46,7 @@ def stream_routes(service: Service) -> APIRouter:
                 model, fit, request.lateness, lambda each: each.extend(values, request.time)
             )
             service.monitor.rows.inc(len(taken.update.rows))
-            return _told(taken)
+            return _stream_update(taken)
 
         return await service.scorers.run(feed)
 
@@ -56,7 +56,7 @@ def stream_routes(service: Service) -> APIRouter:
 
         def end() -> StreamUpdate:
             found, model, fit = of(name, stream)
-            return _told(found.end(model, fit))
+            return _stream_update(found.end(model, fit))
 
         return await service.scorers.run(end)
 
@@ -74,7 +74,7 @@ def check_columns(request: StreamRows, model: CAPS) -> None:
         )
 
 
-def _told(taken: Taken) -> StreamUpdate:
+def _stream_update(taken: Taken) -> StreamUpdate:
     update = taken.update
     return StreamUpdate(
         row=update.rows.tolist(),

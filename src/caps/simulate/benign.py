@@ -23,7 +23,7 @@ def add_benign(batch: PairBatch, rng: np.random.Generator, largest: float) -> Pa
     shape, instance = _features(rng, size, window)
     shape = _kept_apart(shape, instance, batch.support[chosen])
     up = np.where(np.isin(batch.generator[chosen], _POSITIVE), 1.0, rng.choice([-1.0, 1.0], size))
-    height = up * batch.spread[chosen] * rng.uniform(1.5, 6.0, size)
+    height = up * batch.scale[chosen] * rng.uniform(1.5, 6.0, size)
     normal = batch.normal.copy()
     normal[chosen] = np.clip(normal[chosen] + height[:, None] * shape, -largest, largest)
     # Copied rather than added once more: the members must be equal to the bit outside the support.

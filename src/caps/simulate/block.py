@@ -78,7 +78,7 @@ def _empty(count: int, window: int) -> PairBatch:
         generator=np.zeros(1, np.int16),
         reference=np.zeros(1, np.int64),
         period=np.zeros(1, np.float32),
-        spread=np.zeros(1, np.float32),
+        scale=np.zeros(1, np.float32),
         parameters=np.zeros((1, len(PARAMETERS)), np.float32),
     )
     return row[np.zeros(count, dtype=np.int64)]

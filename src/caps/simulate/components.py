@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 
 # Standard deviations below this share of the level count as rounding, not as variation.
-SMALLEST_SPREAD = 1e-3
+SMALLEST_STD = 1e-3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,21 +91,21 @@ def normalised(raw: Components, rng: np.random.Generator) -> Components:
     """
     series = raw.series
     mean = series.mean(axis=1)
-    spread = np.maximum(series.std(axis=1), SMALLEST_SPREAD * np.maximum(np.abs(mean), 1.0))
+    std = np.maximum(series.std(axis=1), SMALLEST_STD * np.maximum(np.abs(mean), 1.0))
     below = np.where(rng.random(len(raw)) < 0.5, -rng.uniform(2.0, 6.0, len(raw)), 0.0)
-    zero = np.where(np.isnan(raw.zero), below, (raw.zero - mean) / spread)
+    zero = np.where(np.isnan(raw.zero), below, (raw.zero - mean) / std)
 
     def parts(values: np.ndarray) -> np.ndarray:
-        return np.asarray((values / spread[:, None]).astype(np.float32))
+        return np.asarray((values / std[:, None]).astype(np.float32))
 
     return replace(
         raw,
-        signal=((raw.signal - mean[:, None]) / spread[:, None]).astype(np.float32),
+        signal=((raw.signal - mean[:, None]) / std[:, None]).astype(np.float32),
         trend=parts(raw.trend),
         noise=parts(raw.noise),
-        texture=raw.texture / spread,
-        floor=(raw.floor - mean) / spread,
-        quantum=raw.quantum / spread,
+        texture=raw.texture / std,
+        floor=(raw.floor - mean) / std,
+        quantum=raw.quantum / std,
         zero=zero,
-        levels=(raw.levels - mean[:, None]) / spread[:, None],
+        levels=(raw.levels - mean[:, None]) / std[:, None],
     )

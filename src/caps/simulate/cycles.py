@@ -102,7 +102,7 @@ def bumps(centre: np.ndarray, width: np.ndarray, height: np.ndarray) -> np.ndarr
 
 
 def slow_wave(rng: np.random.Generator, rows: int, length: int) -> np.ndarray:
-    """A smooth path of about unit spread, slower than a window of 256 steps."""
+    """A smooth path of about unit std, slower than a window of 256 steps."""
     time = np.arange(length)
     wavelength = log_uniform(rng, 250.0, 3000.0, (rows, 3, 1))
     angle = 2 * np.pi * (time / wavelength + rng.random((rows, 3, 1)))

@@ -30,11 +30,11 @@ def draft(code: int, count: int, bases: Bases, window: int, rng: np.random.Gener
     suits = operation.suits(bases)
     row = rng.choice(len(suits), count, p=suits / suits.sum())
     placed = place(operation, bases, row, window, rng)
-    residual, number, spread, drawn = _rendered(operation, bases, placed, window, rng)
+    residual, number, scale, drawn = _rendered(operation, bases, placed, window, rng)
     normal = bases.series[row[:, None], placed.origin[:, None] + np.arange(window)]
     normal = np.clip(normal, -LARGEST_VALUE, LARGEST_VALUE)
     possible = _possible(normal + residual, bases, row).astype(np.float32)
-    seen = _seen(operation, possible - normal, number, bases.noise[row], spread)
+    seen = _seen(operation, possible - normal, number, bases.noise[row], scale)
     # A further event that turned out invisible is taken back; without the main one all is redrawn.
     support = (number > 0) & np.take_along_axis(seen, np.maximum(number - 1, 0), axis=1)
     parameters = {
@@ -55,7 +55,7 @@ def draft(code: int, count: int, bases: Bases, window: int, rng: np.random.Gener
         generator=bases.generator[row].astype(np.int16),
         reference=row.astype(np.int64),
         period=bases.parts.period[row].astype(np.float32),
-        spread=spread[:, 0].astype(np.float32),
+        scale=scale[:, 0].astype(np.float32),
         parameters=np.stack([parameters[name] for name in PARAMETERS], 1).astype(np.float32),
     )
     return Draft(pairs, seen[:, 0])
@@ -64,21 +64,21 @@ def draft(code: int, count: int, bases: Bases, window: int, rng: np.random.Gener
 def _rendered(
     operation: Operation, bases: Bases, placed: Placed, window: int, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Residual and event number (windows, window), spreads (windows, 3), drawn strengths."""
+    """Residual and event number (windows, window), scales (windows, 3), drawn strengths."""
     owner, nth = np.nonzero(placed.start >= 0)
     start, length = placed.start[owner, nth], placed.length[owner, nth]
     events = in_context(bases, placed.row[owner], start, length)
     values, drawn = operation.render(events, rng)
     change = (values - events.values) * _weights(operation, events, rng)
     residual, number = _scattered(events, owner, nth, placed, change, window)
-    spread = np.ones(placed.start.shape)
-    spread[owner, nth] = events.spread
+    scale = np.ones(placed.start.shape)
+    scale[owner, nth] = events.scale
     # All events of a window face the gate of the main one at least, so that their union passes it.
-    spread = np.maximum(spread, spread[:, :1])
+    scale = np.maximum(scale, scale[:, :1])
     if operation.scalable:
-        weak = _weakened(operation, residual, number, bases.noise[placed.row], spread[:, 0], rng)
+        weak = _weakened(operation, residual, number, bases.noise[placed.row], scale[:, 0], rng)
         residual = np.where(rng.random((len(residual), 1)) < HARD_SHARE, weak, residual)
-    return residual, number, spread, drawn[nth == 0]
+    return residual, number, scale, drawn[nth == 0]
 
 
 def _weights(operation: Operation, events: Events, rng: np.random.Generator) -> np.ndarray:
@@ -116,12 +116,12 @@ def _weakened(
     residual: np.ndarray,
     number: np.ndarray,
     noise: np.ndarray,
-    spread: np.ndarray,
+    scale: np.ndarray,
     rng: np.random.Generator,
 ) -> np.ndarray:
     """Hard cases: the residual scaled down to where its main event is just above the gate."""
     main = number == 1
-    aim = threshold(noise, spread) * rng.uniform(1.1, 1.7, len(residual))
+    aim = threshold(noise, scale) * rng.uniform(1.1, 1.7, len(residual))
     factor = aim / np.maximum(strength(residual, main), 1e-9)
     if operation.family == "point":
         peak = np.abs(np.where(main, residual, 0)).max(axis=1)
@@ -144,13 +144,13 @@ def _seen(
     residual: np.ndarray,
     number: np.ndarray,
     noise: np.ndarray,
-    spread: np.ndarray,
+    scale: np.ndarray,
 ) -> np.ndarray:
     """Which of the events of each window (windows, 3) are there and pass the gate."""
     point = np.full(len(residual), operation.family == "point")
     return np.stack(
         [
-            passes(residual, number == nth + 1, noise, spread[:, nth], point)
+            passes(residual, number == nth + 1, noise, scale[:, nth], point)
             for nth in range(MOST_EVENTS)
         ],
         axis=1,

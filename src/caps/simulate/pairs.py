@@ -38,7 +38,7 @@ class PairBatch:
     generator: np.ndarray  # (n,) int16
     reference: np.ndarray  # (n,) int64, the long normal series the window was cut from
     period: np.ndarray  # (n,) float32, nan where the series has no season
-    spread: np.ndarray  # (n,) float32, sigma_loc
+    scale: np.ndarray  # (n,) float32, sigma_loc
     parameters: np.ndarray  # (n, len(PARAMETERS)) float32
 
     def __len__(self) -> int:

@@ -15,7 +15,7 @@ from caps.simulate.normal.catalogue import GENERATORS
 from caps.simulate.pairs import PARAMETERS, PairBatch
 
 KIND = "caps pairs"
-VERSION = 2  # sealed: no older one is read
+VERSION = 3  # sealed, with the local scale: no older one is read
 
 
 def save_pairs(pairs: PairBatch, folder: Path | str, *, seed: int | None = None) -> None:

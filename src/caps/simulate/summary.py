@@ -51,7 +51,7 @@ def summarise(pairs: PairBatch) -> Summary:
     size = strength(residual, pairs.support)
     seen = visible(pairs)
     outside = np.abs(np.where(pairs.support, 0, residual))
-    gate = threshold(pairs.parameter("noise"), pairs.spread)
+    gate = threshold(pairs.parameter("noise"), pairs.scale)
     steps = pairs.support.sum(axis=1)
     figures = []
     for code, name in enumerate(OPERATIONS):

@@ -87,17 +87,17 @@ def _normal(rng: np.random.Generator) -> Columns:
     """Every metric follows one load, whose noise they share, and adds noise of its own."""
     steps = np.arange(DAYS * STEPS_PER_DAY)
     growth = 1 + GROWTH * steps / len(steps)
-    load = _load(steps) * growth * np.exp(_red_noise(rng, len(steps), keep=0.9, spread=0.05))
+    load = _load(steps) * growth * np.exp(_red_noise(rng, len(steps), keep=0.9, std=0.05))
     batch = _nightly_batch(steps)
-    latency = (42 + 25 * load**2) * np.exp(_red_noise(rng, len(steps), keep=0.6, spread=0.05))
-    jobs = (4 + 8 * load + 90 * batch) * np.exp(_red_noise(rng, len(steps), keep=0.8, spread=0.12))
+    latency = (42 + 25 * load**2) * np.exp(_red_noise(rng, len(steps), keep=0.6, std=0.05))
+    jobs = (4 + 8 * load + 90 * batch) * np.exp(_red_noise(rng, len(steps), keep=0.8, std=0.12))
     slow_load = lfilter([0.05], [1, -0.95], load, zi=[0.95 * load[0]])[0]
     return {
         "requests": rng.poisson(1200 * load).astype(np.float64),
         "latency_ms": latency,
-        "cpu": 9 + 45 * load + 14 * batch + _red_noise(rng, len(steps), keep=0.7, spread=1.4),
+        "cpu": 9 + 45 * load + 14 * batch + _red_noise(rng, len(steps), keep=0.7, std=1.4),
         "queue": rng.poisson(jobs).astype(np.float64),
-        "memory_gb": 9 + 1.4 * slow_load + _red_noise(rng, len(steps), keep=0.98, spread=0.12),
+        "memory_gb": 9 + 1.4 * slow_load + _red_noise(rng, len(steps), keep=0.98, std=0.12),
     }
 
 
@@ -117,24 +117,24 @@ def _nightly_batch(steps: np.ndarray) -> np.ndarray:
     return np.asarray(np.interp(minutes, [110, 140, 200, 230], [0.0, 1.0, 0.8, 0.0]))
 
 
-def _red_noise(rng: np.random.Generator, length: int, *, keep: float, spread: float) -> np.ndarray:
-    """Noise of standard deviation `spread` that remembers the share `keep` of its last value."""
+def _red_noise(rng: np.random.Generator, length: int, *, keep: float, std: float) -> np.ndarray:
+    """Noise of standard deviation `std` that remembers the share `keep` of its last value."""
     drive = rng.standard_normal(length)
     drive[1:] *= np.sqrt(1 - keep**2)
-    return np.asarray(spread * lfilter([1.0], [1.0, -keep], drive))
+    return np.asarray(std * lfilter([1.0], [1.0, -keep], drive))
 
 
 def _lose_values(values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Blank what was not recorded; return which rows were recorded at all."""
     values[rng.random(values.shape) < SCATTERED_MISSING] = np.nan
-    values[_stretch(rng, *QUEUE_UNKNOWN), list(METRICS).index("queue")] = np.nan
+    values[_span(rng, *QUEUE_UNKNOWN), list(METRICS).index("queue")] = np.nan
     kept = np.ones(len(values), dtype=bool)
     for day, hours in COLLECTOR_DOWN:
-        kept[_stretch(rng, day, hours)] = False
+        kept[_span(rng, day, hours)] = False
     return kept
 
 
-def _stretch(rng: np.random.Generator, day: int, hours: float) -> slice:
+def _span(rng: np.random.Generator, day: int, hours: float) -> slice:
     start = day * STEPS_PER_DAY + int(rng.integers(STEPS_PER_DAY // 2))
     return slice(start, start + round(hours * STEPS_PER_HOUR))
 

@@ -4,18 +4,18 @@ import numpy as np
 
 from caps.simulate.pairs import PairBatch
 
-# Least root-mean-square of the residual in the support, in units of noise and of local spread.
+# Least root-mean-square of the residual in the support, in units of noise and of local scale.
 LEAST_IN_NOISE = 0.35
-LEAST_IN_SPREAD = 0.15
+LEAST_IN_SCALE = 0.15
 # The same in units of the whole series: next to nothing is nothing, however still it is around it.
 LEAST = 0.06
 # Least peak of a point anomaly in units of noise.
 LEAST_PEAK = 3.0
 
 
-def threshold(noise: np.ndarray, spread: np.ndarray) -> np.ndarray:
+def threshold(noise: np.ndarray, scale: np.ndarray) -> np.ndarray:
     """Least root-mean-square residual that counts as visible."""
-    return np.maximum(np.maximum(LEAST_IN_NOISE * noise, LEAST_IN_SPREAD * spread), LEAST)
+    return np.maximum(np.maximum(LEAST_IN_NOISE * noise, LEAST_IN_SCALE * scale), LEAST)
 
 
 def strength(residual: np.ndarray, support: np.ndarray) -> np.ndarray:
@@ -29,12 +29,12 @@ def passes(
     residual: np.ndarray,
     support: np.ndarray,
     noise: np.ndarray,
-    spread: np.ndarray,
+    scale: np.ndarray,
     point: np.ndarray,
 ) -> np.ndarray:
     """Whether each row is visible; rows that are `point` anomalies also need a clear peak."""
     peak = np.abs(np.where(support, residual, 0)).max(axis=1)
-    visible = strength(residual, support) >= threshold(noise, spread)
+    visible = strength(residual, support) >= threshold(noise, scale)
     return np.asarray(visible & (~point | (peak >= LEAST_PEAK * noise)) & support.any(axis=1))
 
 
@@ -45,12 +45,12 @@ def visible(pairs: PairBatch) -> np.ndarray:
     >>> bool(visible(simulate_pairs(30, seed=1)).mean() > 0.95)
     True
     """
-    # A part in a million of slack: noise and spread were rounded to float32 when stored.
+    # A part in a million of slack: noise and scale were rounded to float32 when stored.
     slack = 1 - 1e-6
     return passes(
         pairs.residual,
         pairs.support,
         slack * pairs.parameter("noise"),
-        slack * pairs.spread,
+        slack * pairs.scale,
         pairs.family == 0,
     )

@@ -54,18 +54,19 @@ class Arrivals:
     """Accepts rows in any order and hands them on in theirs.
 
     A row is handed on once a row `lateness` steps later has come. Without a `step` rows are equal
-    steps, and a time only tells whether a row is late; `usual` is then the step to judge jumps by.
+    steps, and a time only tells whether a row is late; jumps are then judged by the
+    `typical_step`.
     """
 
     def __init__(
         self,
         step: int | None,
         lateness: int = 0,
-        usual: int | None = None,
+        typical_step: int | None = None,
         config: ArrivalConfig | None = None,
     ) -> None:
         self.step, self.lateness, self.config = step, lateness, config or ArrivalConfig()
-        self.usual = step or usual or 0
+        self.typical_step = step or typical_step or 0
         self.counts = Counts()
         self.newest: tuple[int, int | None] | None = None  # position and time
         self.interval = 0  # between the two newest rows
@@ -108,7 +109,7 @@ class Arrivals:
     def _leap_length(self) -> float:
         """Nanoseconds ahead of the newest row from which on a row must be confirmed."""
         # A stream that comes more rarely than training did does not jump with every row.
-        step = max(self.usual, self.interval)
+        step = max(self.typical_step, self.interval)
         return max(self.config.leap, self.lateness) * step if step else float("inf")
 
     def _far_ahead(self, arrival: Arrival, known: int) -> None:
@@ -120,7 +121,7 @@ class Arrivals:
         later = arrival.time - before.time
         if later == 0:  # a clock that stands still confirms nothing
             self.leap = self._merged(before, arrival)
-        elif 0 < later <= max(self.config.farthest * self.usual, before.time - known):
+        elif 0 < later <= max(self.config.farthest * self.typical_step, before.time - known):
             self.leap = None
             self._accept(before.values, before.time)
             self._accept(arrival.values, arrival.time)
@@ -135,7 +136,7 @@ class Arrivals:
         """Decide on the rows held, as no other will come: a last row harms none after it."""
         leap, known = self.leap, None if self.newest is None else self.newest[1]
         if leap is not None and leap.time is not None and known is not None:
-            if leap.time - known <= self.config.farthest * self.usual:
+            if leap.time - known <= self.config.farthest * self.typical_step:
                 self.leap = None
                 self._accept(leap.values, leap.time)
             self._drop_leap()
@@ -214,7 +215,7 @@ class Arrivals:
         first = rows[0].time
         assert first is not None
         self.passed = self.newest[0] + self.config.farthest
-        self.newest = self.passed, first - max(self.usual, 1)
+        self.newest = self.passed, first - max(self.typical_step, 1)
         for row in rows:
             self._accept(row.values, row.time)
 

@@ -104,6 +104,6 @@ def _bets(calibration: Calibration, config: DriftConfig) -> FloatArray:
         bets.append((0.0, share, upper_limit(share)))
         # Rows that tie at the lowest score all have the largest p-value: count them as held out.
         below = rate[rate < 1.0 - share]
-        usual = 1.0 - float(below[0]) if len(below) else 1.0
-        bets.append((1.0 - share, 1.0, upper_limit(usual)))
+        held_share = 1.0 - float(below[0]) if len(below) else 1.0
+        bets.append((1.0 - share, 1.0, upper_limit(held_share)))
     return np.array(bets)

@@ -80,8 +80,8 @@ class Stream:
                 "give 0, or fit on a series with regular times",
             )
         self.fitted, config = fitted, config or StreamConfig()
-        usual = None if fitted.step is None else int(fitted.step / NANOSECOND)
-        self.arrivals = Arrivals(step, lateness, usual, config.arrivals)
+        typical_step = None if fitted.step is None else int(fitted.step / NANOSECOND)
+        self.arrivals = Arrivals(step, lateness, typical_step, config.arrivals)
         self.tracker = EventTracker(threshold, fitted.calibration.rules, fitted.names)
         self.drift = DriftWatch(fitted.calibration, config.drift, bets)
         self.past = np.empty((0, len(fitted.names)))  # the last `context` rows of the grid

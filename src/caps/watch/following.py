@@ -17,14 +17,14 @@ LONGEST = 2**20  # bytes of one line; of a longer one only the first are handed 
 
 
 class Lines:
-    """Hands out whole lines; `place` says where to go on after the last of them.
+    """Hands out whole lines; `position` says where to go on after the last of them.
 
     Without `follow` the end of the file is the end. Standard input (`path` None) ends when the
     other side closes it.
     """
 
     def __init__(self, path: Path | None, *, follow: bool = False) -> None:
-        # A named pipe is read like standard input: it has no places to go back to.
+        # A named pipe is read like standard input: it has no position to go back to.
         self.path = None if path is not None and path.is_fifo() else path
         self.follow = follow
         self.offset = 0  # of the end of the last line handed out
@@ -84,22 +84,22 @@ class Lines:
         self.restarts += 1
         return lines
 
-    def place(self) -> dict[str, Any]:
+    def position(self) -> dict[str, Any]:
         """Where to go on, as JSON values; nothing to go on from in standard input."""
         if self.path is None:
             return {}
         return {"offset": self.offset, "head": self._head(min(self.offset, HEAD))}
 
-    def go_on(self, place: Mapping[str, Any]) -> bool:
-        """Go on from a place; False if the file is not the one it was, and is read from the start.
+    def go_on(self, position: Mapping[str, Any]) -> bool:
+        """Go on from a position; False if the file is another one, and is read from the start.
 
         Standard input is read as it comes: rows that come again are refused as repeated.
         """
-        if self.path is None or not place:
+        if self.path is None or not position:
             return True
-        offset = int(place["offset"])
+        offset = int(position["offset"])
         same = os.fstat(self.descriptor).st_size >= offset
-        if not same or self._head(min(offset, HEAD)) != place["head"]:
+        if not same or self._head(min(offset, HEAD)) != position["head"]:
             return False
         os.lseek(self.descriptor, offset, os.SEEK_SET)
         self.offset = offset

@@ -230,7 +230,7 @@ class Watcher:
             return
         pending = [] if self.webhook is None else self.webhook.pending()
         facts = {
-            "place": self.lines.place(),
+            "position": self.lines.position(),
             "layout": self.records.layout(),
             "incidents": {name: each.facts() for name, each in self.incidents.items()},
             "pending": pending,
@@ -256,15 +256,15 @@ class Watcher:
                 self.incidents[name].restore(facts["incidents"][name])
             self.records.restore(facts["layout"])
             self.records.malformed, self.unknown = int(facts["malformed"]), int(facts["unknown"])
-            if not self.lines.go_on(facts["place"]):
+            if not self.lines.go_on(facts["position"]):
                 self.remarks.say("the input is another file now: read from its start")
             if self.lines.offset == 0:
                 self.records.begin_again()
-            told = [*facts["pending"], *facts["lines"]]
-            names = [line["id"] for line in told]
+            due = [*facts["pending"], *facts["lines"]]
+            names = [line["id"] for line in due]
             printed, sent = (self.state.noted(how, names) for how in ("printed", "sent"))
             self._print([line for line in facts["lines"] if line["id"] not in printed])
-            self._send([line for line in told if line["id"] not in sent])
+            self._send([line for line in due if line["id"] not in sent])
         except (KeyError, TypeError, ValueError) as error:
             raise ArtifactError(
                 f"{saved.folder} is no state of a watch ({error})", "name another folder"

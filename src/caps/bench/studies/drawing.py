@@ -18,11 +18,11 @@ def draw_differences(names: Sequence[str], gaps: Sequence[np.ndarray]) -> "Figur
     """A dot for each series, a bar at the mean: how much better or worse each variant is."""
     figure, axis = _axes(7.2, 1.1 + 0.62 * max(len(names), 1))
     axis.axvline(0, color=NEUTRAL, lw=0.9)
-    for place, values in enumerate(gaps):
+    for position, values in enumerate(gaps):
         shift = 0.16 * np.sin(2.4 * np.arange(len(values)))  # apart, without chance
-        axis.plot(values, place + shift, "o", color=DISTINCT[0], alpha=0.55, ms=5, mec="none")
+        axis.plot(values, position + shift, "o", color=DISTINCT[0], alpha=0.55, ms=5, mec="none")
         if len(values):
-            axis.plot([values.mean()] * 2, [place - 0.32, place + 0.32], color=INK, lw=2)
+            axis.plot([values.mean()] * 2, [position - 0.32, position + 0.32], color=INK, lw=2)
     axis.set_yticks(range(len(names)), names)
     axis.set_ylim(len(names) - 0.4, -0.6)
     axis.set_xlabel("difference in VUS-PR, percentage points (each dot a series, bar: mean)")
@@ -30,19 +30,19 @@ def draw_differences(names: Sequence[str], gaps: Sequence[np.ndarray]) -> "Figur
 
 
 def draw_curves(
-    places: Sequence[float],
+    positions: Sequence[float],
     curves: Mapping[str, Sequence[float]],
     *,
     across: str,
     up: str,
     logarithmic: bool = False,
 ) -> "Figure":
-    """One line a name over the same places; dashed where the name is of the paper."""
+    """One line a name over the same positions; dashed where the name is of the paper."""
     figure, axis = _axes(6.4, 3.6)
     for number, (name, values) in enumerate(curves.items()):
         of_paper = name.startswith("paper")
         axis.plot(
-            places,
+            positions,
             values,
             marker="o",
             ms=4,
@@ -53,7 +53,7 @@ def draw_curves(
         )
     if logarithmic:
         axis.set_xscale("log")
-    axis.set_xticks(places, [f"{place:g}" for place in places])
+    axis.set_xticks(positions, [f"{position:g}" for position in positions])
     axis.minorticks_off()
     axis.set_xlabel(across)
     axis.set_ylabel(up)

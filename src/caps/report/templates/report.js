@@ -103,7 +103,7 @@
     const budget = report.budgets[slider.value];
     const layout = report.charts.overview.layout;
     const rows = document.querySelectorAll(".budgets tbody tr");
-    rows.forEach((row, place) => row.classList.toggle("current", place === Number(slider.value)));
+    rows.forEach((row, index) => row.classList.toggle("current", index === Number(slider.value)));
     document.querySelector("output[for=budget]").textContent =
       `${budget.name}: ${budget.found} ${budget.found === 1 ? "alarm" : "alarms"} here, above ${
         rows[slider.value].cells[1].textContent}`;

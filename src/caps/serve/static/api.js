@@ -21,9 +21,9 @@ const askToken = () => new Promise((resolve) => {
 let asking = null;
 
 const refusal = async (answer) => {
-  const told = await answer.json().catch(() => ({}));
+  const content = await answer.json().catch(() => ({}));
   return new Refused(answer.status, {
-    problem: told.problem ?? `the service answered ${answer.status}`, remedy: told.remedy ?? "try again",
+    problem: content.problem ?? `the service answered ${answer.status}`, remedy: content.remedy ?? "try again",
   });
 };
 

@@ -58,7 +58,7 @@ export class Chart {
     if (this.drawn) Plotly.purge(this.place);
   }
 
-  // Shows a stretch, or everything.
+  // Shows a span, or everything.
   async show(left = null, right = null) {
     clearTimeout(this.timer); // a zoom not yet asked for must not undo this one
     if (left !== null && this.lines) {
@@ -123,10 +123,10 @@ export class Chart {
     const axes = {};
     this.annotations = [];
     let top = total;
-    rows.forEach(({ line, role }, place) => {
-      const domain = [(top - heights[place]) / total, top / total];
-      top -= heights[place] + BETWEEN;
-      const number = place ? `${place + 1}` : "";
+    rows.forEach(({ line, role }, index) => {
+      const domain = [(top - heights[index]) / total, top / total];
+      top -= heights[index] + BETWEEN;
+      const number = index ? `${index + 1}` : "";
       axes[`yaxis${number}`] = valueAxis(domain);
       this.annotations.push(heading(line === score ? "score" : line.name, domain[1]));
       data.push({

@@ -12,16 +12,16 @@ const bars = (shares) => h("ul", { class: "bars" }, Object.entries(shares)
     h("span", {}, name), h("meter", { min: 0, max: 1, value: share, "aria-label": name }),
     h("span", {}, `${Math.round(100 * share)} %`))));
 
-const effect = (told) => {
+const effect = (explanation) => {
   const words = { up: "above normal", down: "below normal", both: "above and below normal" };
-  if (told.size === null) return words[told.direction] ?? "unknown";
-  return `${words[told.direction] ?? "off normal"} by ${told.size.toPrecision(2)} local spreads`;
+  if (explanation.size === null) return words[explanation.direction] ?? "unknown";
+  return `${words[explanation.direction] ?? "off normal"} by ${explanation.size.toPrecision(2)} local standard deviations`;
 };
 
-const draw = (place, told, dated) => {
-  const total = told.channels.length * (HEIGHT + BETWEEN) - BETWEEN;
+const draw = (place, explanation, dated) => {
+  const total = explanation.channels.length * (HEIGHT + BETWEEN) - BETWEEN;
   const data = [], annotations = [], axes = {};
-  told.channels.forEach((view, number) => {
+  explanation.channels.forEach((view, number) => {
     const top = total - number * (HEIGHT + BETWEEN);
     const name = number ? `${number + 1}` : "";
     axes[`yaxis${name}`] = valueAxis([(top - HEIGHT) / total, top / total]);
@@ -32,41 +32,41 @@ const draw = (place, told, dated) => {
       line("normal", view.counterpart, { color: colour("--normal"), width: 2.2, dash: "dot" }),
       line("measured", view.values, { color: colour("--series"), width: 1.4 }));
   });
-  const [left, right] = told.event.extent;
+  const [left, right] = explanation.event.extent;
   return Plotly.react(place, data, {
     ...style(), ...axes, annotations, height: total + 62, margin: { l: 52, r: 12, t: 22, b: 40 }, dragmode: false,
-    xaxis: { ...timeAxis(dated), fixedrange: true, anchor: `y${told.channels.length > 1 ? told.channels.length : ""}` },
+    xaxis: { ...timeAxis(dated), fixedrange: true, anchor: `y${explanation.channels.length > 1 ? explanation.channels.length : ""}` },
     shapes: [{ type: "rect", layer: "below", yref: "paper", y0: 0, y1: 1, x0: moment(dated, left),
       x1: moment(dated, right), fillcolor: colour("--band"), line: { color: colour("--band-edge"), width: 1 } }],
   }, { responsive: true, displayModeBar: false });
 };
 
-export const eventCard = (told, dated, { mark, close }) => {
+export const eventCard = (explanation, dated, { mark, close }) => {
   const { event } = told;
   const place = h("div", { class: "chart small", role: "img",
     "aria-label": "What was measured during the event, and what would have been normal." });
   const when = event.start === null ? `rows ${event.start_row} to ${event.end_row - 1}` : `${event.start} to ${event.end}`;
   const card = h("article", { class: "card event", id: "event", tabindex: "-1", "aria-labelledby": "event-title" },
     h("div", { class: "event-head" },
-      h("h2", { id: "event-title" }, h("span", { class: "badge" }, event.number), " ", told.kind
-        ? `${told.kind[0].toUpperCase()}${told.kind.slice(1)} anomaly` : "Anomaly"),
+      h("h2", { id: "event-title" }, h("span", { class: "badge" }, event.number), " ", explanation.kind
+        ? `${explanation.kind[0].toUpperCase()}${explanation.kind.slice(1)} anomaly` : "Anomaly"),
       h("button", { type: "button", class: "quiet", onclick: close }, "Close")),
     h("p", { class: "soft when" }, `${when} · ${event.lasting}`),
-    h("p", { class: "reason" }, told.reason),
+    h("p", { class: "reason" }, explanation.reason),
     h("div", { class: "event-body" },
       h("div", {},
         h("p", { class: "legend soft" }, h("span", {}, h("i", { class: "key series" }), "measured"),
           h("span", {}, h("i", { class: "key normal" }), "normal counterpart")),
         place),
       h("dl", {},
-        told.meaning ? fact("Kind", `${told.kind}: ${told.meaning}`) : fact("Kind", "not certain enough to be named"),
-        fact("Effect", effect(told)),
-        fact("Score", `${event.score.toFixed(3)}; normal data have an event as strong ${told.rarity}`),
-        fact("Channels", bars(told.contributions)))),
+        explanation.meaning ? fact("Kind", `${explanation.kind}: ${explanation.meaning}`) : fact("Kind", "not certain enough to be named"),
+        fact("Effect", effect(explanation)),
+        fact("Score", `${event.score.toFixed(3)}; normal data have an event as strong ${explanation.rarity}`),
+        fact("Channels", bars(explanation.contributions)))),
     h("div", { class: "actions" },
       h("button", { type: "button", onclick: mark }, "Mark as known anomaly")));
   const dark = matchMedia("(prefers-color-scheme: dark)");
-  const paint = () => draw(place, told, dated);
+  const paint = () => draw(place, explanation, dated);
   dark.addEventListener("change", paint);
   const purge = () => {
     dark.removeEventListener("change", paint);

@@ -6,7 +6,7 @@ import { eventCard } from "./event.js";
 import { lasting } from "./moments.js";
 import { chartPlace, tools } from "./tools.js";
 
-const EVERY = 700; // milliseconds between looks at a fit
+const EVERY = 700; // milliseconds between polls of a fit
 const MOST_LISTED = 200;
 
 export const found = async (main, name) => {
@@ -19,7 +19,7 @@ export const found = async (main, name) => {
   let timer = null;
   let gone = false;
 
-  const look = async () => {
+  const poll = async () => {
     const model = await get(path);
     if (gone) return;
     const under = model.fit && model.fit.state !== "failed";
@@ -31,10 +31,10 @@ export const found = async (main, name) => {
     }
     if (under) {
       if (shown) shown.stale = true;
-      timer = setTimeout(() => attempt(look), EVERY);
+      timer = setTimeout(() => attempt(poll), EVERY);
     }
   };
-  const followFit = () => { shown.stale = true; return look(); };
+  const followFit = () => { shown.stale = true; return poll(); };
   const cancel = () => attempt(async () => { await remove(path); location.hash = "#/"; });
 
   const fitCard = (model) => {
@@ -52,7 +52,7 @@ export const found = async (main, name) => {
       model.ready ? null : h("div", { class: "actions" }, h("button", { type: "button", onclick: cancel }, "Cancel")));
   };
 
-  await look();
+  await poll();
   return () => { gone = true; clearTimeout(timer); shown?.close(); };
 };
 
@@ -87,10 +87,10 @@ const results = async (main, model, path, followFit) => {
   const list = h("ol", { class: "events", "aria-label": "Events" });
   const title = h("h2", {});
   const open = async (event) => {
-    const told = await get(`${path}/events/${event.number}`, { alarms: found.alarms, fit: found.fit });
+    const explanation = await get(`${path}/events/${event.number}`, { alarms: found.alarms, fit: found.fit });
     current = event;
     card?.purge();
-    card = eventCard(told, chart.lines.dated, { mark: () => addMark(...event.extent), close: shut });
+    card = eventCard(explanation, chart.lines.dated, { mark: () => addMark(...event.extent), close: shut });
     fill(eventPlace, card.card);
     await card.paint();
     card.card.focus({ preventScroll: true });
@@ -202,7 +202,7 @@ const results = async (main, model, path, followFit) => {
     h("section", { class: "card" },
       tools(chart, [
         { name: "Zoom", brushing: false, hint: "Drag to zoom in, double-click for everything, click an event to open it." },
-        { name: "Mark", brushing: true, hint: "Drag over a stretch that you know to be anomalous." }], [
+        { name: "Mark", brushing: true, hint: "Drag over a span that you know to be anomalous." }], [
         h("button", { type: "button", onclick: () => walk(-1) }, "Previous event"),
         h("button", { type: "button", onclick: () => walk(1) }, "Next event")]),
       spot),

@@ -20,7 +20,7 @@ export const setup = async (main, name) => {
     brushed: (left, right) => choose(left, right),
   });
 
-  const told = h("p", { class: "told", "aria-live": "polite" });
+  const summary = h("p", { class: "summary", "aria-live": "polite" });
   const sliders = ["First row", "Last row"].map((label, end) => h("input", {
     type: "range", min: 0, max: STEPS, value: end ? STEPS / 2 : 0, "aria-label": `${label} to learn from`,
     oninput: () => slide() }));
@@ -44,7 +44,7 @@ export const setup = async (main, name) => {
     if (mine !== asked) return;
     training = rows;
     const when = rows.first === null ? "" : `, ${rows.first} to ${rows.last}`;
-    told.textContent = `Learn from ${counted(rows.end - rows.start, "row")}${when}`;
+    summary.textContent = `Learn from ${counted(rows.end - rows.start, "row")}${when}`;
   });
 
   const budgets = h("select", { id: "budget" }, (series.step === null
@@ -89,11 +89,11 @@ export const setup = async (main, name) => {
     h("form", { class: "setup", onsubmit: fit }, chips,
       h("section", { class: "card" },
         tools(chart, [
-          { name: "Choose", brushing: true, hint: "Drag over a stretch that is mostly normal: CAPS learns from it." },
+          { name: "Choose", brushing: true, hint: "Drag over a span that is mostly normal: CAPS learns from it." },
           { name: "Zoom", brushing: false, hint: "Drag to zoom in, double-click for everything." }]),
         place,
         h("div", { class: "sliders" }, sliders)),
-      h("div", { class: "row" }, told,
+      h("div", { class: "row" }, summary,
         h("label", { class: "field" }, "False alarms you accept", budgets), go)),
     series.notes.length ? h("details", { class: "notes" }, h("summary", {}, counted(series.notes.length, "remark")),
       h("ul", {}, series.notes.map((note) => h("li", {}, note)))) : null);

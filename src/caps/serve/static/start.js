@@ -55,7 +55,7 @@ export const start = async (main) => {
   fill(main,
     h("section", { class: "intro" },
       h("h1", {}, "Find what is unusual in a series"),
-      h("p", { class: "soft" }, "CAPS learns from a stretch that is mostly normal and points out what is unlike it. "
+      h("p", { class: "soft" }, "CAPS learns from a span that is mostly normal and points out what is anomalous. "
         + "It needs no labels, and your data stay on this machine.")),
     dropZone(main), list("Models", models_), list("Series", files));
 };

@@ -11,8 +11,8 @@ export const tools = (chart, modes, extra = []) => {
   };
   const button = (text, key, label) => h("button", {
     type: "button", "aria-label": label, title: label, onclick: () => act[key]() }, text);
-  const radios = modes.map((mode, place) => h("label", { class: "mode" },
-    h("input", { type: "radio", name: "mode", value: mode.name, checked: place === 0,
+  const radios = modes.map((mode, index) => h("label", { class: "mode" },
+    h("input", { type: "radio", name: "mode", value: mode.name, checked: index === 0,
       onchange: () => { chart.setBrushing(mode.brushing); hintPlace.textContent = hinted(mode); } }),
     h("span", {}, mode.name)));
   const hintPlace = h("p", { class: "hint soft" }, hinted(modes[0]));

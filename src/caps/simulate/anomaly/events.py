@@ -14,7 +14,7 @@ from caps.simulate.components import Components
 SURROUNDINGS = 32
 # Every local statistic is taken over this many evenly spread samples, so one array holds them all.
 SAMPLES = 96
-SMALLEST_LOCAL_SPREAD = 0.1
+SMALLEST_LOCAL_SCALE = 0.1
 LONGEST_SPIKE = 48
 
 
@@ -50,7 +50,7 @@ class Events:
     time: np.ndarray  # (events, longest) step in the long series
     elapsed: np.ndarray  # (longest,) steps since the start
     period: np.ndarray  # (events,) timescale of the series
-    spread: np.ndarray  # (events,) sigma_loc
+    scale: np.ndarray  # (events,) sigma_loc
     low: np.ndarray  # (events,) 5% quantile over two periods
     high: np.ndarray  # (events,) 95% quantile over two periods
     centre: np.ndarray  # (events,) local median of the series
@@ -180,8 +180,8 @@ def in_context(bases: Bases, row: np.ndarray, start: np.ndarray, length: np.ndar
     flat = around - slope[:, None] * offset
     centre = np.median(around, axis=1)
     deviation = np.abs(flat - np.median(flat, axis=1, keepdims=True))
-    # The spread of spiky series (beats, counts) is nearly zero by the median alone.
-    spread = np.maximum(1.4826 * np.median(deviation, axis=1), 0.3 * flat.std(axis=1))
+    # The scale of spiky series (beats, counts) is nearly zero by the median alone.
+    scale = np.maximum(1.4826 * np.median(deviation, axis=1), 0.3 * flat.std(axis=1))
     wide = np.maximum(SURROUNDINGS, bases.timescale[row])
     middle = start + length / 2
     broad = bases.series[row[:, None], _samples(bases, row, middle - wide, middle + wide)]
@@ -194,7 +194,7 @@ def in_context(bases: Bases, row: np.ndarray, start: np.ndarray, length: np.ndar
         time=time,
         elapsed=elapsed,
         period=bases.timescale[row],
-        spread=np.maximum(spread, SMALLEST_LOCAL_SPREAD),
+        scale=np.maximum(scale, SMALLEST_LOCAL_SCALE),
         low=ordered[:, round(0.05 * SAMPLES)],
         high=ordered[:, round(0.95 * SAMPLES) - 1],
         centre=centre,

@@ -36,7 +36,7 @@ def anything(bases: Bases) -> np.ndarray:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
-    """A named way to make a normal stretch anomalous."""
+    """A named way to make a normal segment anomalous."""
 
     name: str
     render: Render

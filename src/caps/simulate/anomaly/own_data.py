@@ -1,4 +1,4 @@
-"""Periodic operations that rebuild a stretch from own data: its order or texture is wrong."""
+"""Periodic operations that rebuild a segment from own data: its order or texture is wrong."""
 
 import numpy as np
 from scipy.ndimage import uniform_filter1d
@@ -7,7 +7,7 @@ from caps.simulate.anomaly.events import Bases, Events
 from caps.simulate.anomaly.operation import Operation, Rendered, periods
 from caps.simulate.normal.catalogue import GENERATORS
 
-# Reversing, mirroring or moving a stretch of these leaves a series with the same law: no anomaly.
+# Reversing, mirroring or moving a segment of these leaves a series with the same law: no anomaly.
 _WITHOUT_ORDER = ("N10 autoregression", "N13 intermittent counts")
 _SMOOTH = (
     "N2 multi-period",
@@ -19,7 +19,7 @@ _SMOOTH = (
 )
 # Best matches of both ends that are looked at before one of them is spliced in.
 CANDIDATES = 128
-# Largest mismatch of both ends (value, slope, curvature), in squared local spreads.
+# Largest mismatch of both ends (value, slope, curvature), in squared local scales.
 WORST_JOINT = 3.0
 
 
@@ -32,7 +32,7 @@ def value_mirror(events: Events, rng: np.random.Generator) -> Rendered:
 
 
 def time_reversal(events: Events, rng: np.random.Generator) -> Rendered:
-    """Q5: the stretch runs backwards, tilted so that both ends meet their neighbours."""
+    """Q5: the segment runs backwards, tilted so that both ends meet their neighbours."""
     backwards = np.maximum(events.length[:, None] - 1 - events.elapsed, 0)
     values = np.take_along_axis(events.values, backwards, axis=1)
     last = np.take_along_axis(values, events.length[:, None] - 1, axis=1)
@@ -55,7 +55,7 @@ def local_warp(events: Events, rng: np.random.Generator) -> Rendered:
 
 
 def cycle_count(events: Events, rng: np.random.Generator) -> Rendered:
-    """Q11: one cycle too few or too many; the others are re-timed to fill the stretch."""
+    """Q11: one cycle too few or too many; the others are re-timed to fill the segment."""
     missing = rng.random(len(events)) < 0.5
     cycles = np.where(missing, -1.0, 1.0)
     length = (events.length - 1.0)[:, None]
@@ -68,7 +68,7 @@ def cycle_count(events: Events, rng: np.random.Generator) -> Rendered:
 
 
 def segment_swap(events: Events, rng: np.random.Generator) -> Rendered:
-    """Q12: another stretch of the same series, at the wrong phase or from anywhere."""
+    """Q12: another segment of the same series, at the wrong phase or from anywhere."""
     size, bases = len(events), events.bases
     cycles = rng.integers(-3, 4, size) + rng.uniform(0.2, 0.8, size)
     room = np.maximum(bases.length - events.length, 1)
@@ -92,7 +92,7 @@ def segment_swap(events: Events, rng: np.random.Generator) -> Rendered:
 
 
 def smooth_splice(events: Events, rng: np.random.Generator) -> Rendered:
-    """Q13: another stretch of the trajectory, chosen for how well both of its ends fit.
+    """Q13: another segment of the trajectory, chosen for how well both of its ends fit.
 
     What mismatch is left fades out towards the ends, so no joint can be seen: only the dynamics
     in between are not those of this moment.
@@ -106,7 +106,7 @@ def smooth_splice(events: Events, rng: np.random.Generator) -> Rendered:
     size = np.sqrt((change**2).sum(axis=2) / events.length[:, None])
     price = np.take_along_axis(cost, best, axis=1)
     # Deterministic dynamics return to the same path after the best matches: those change nothing.
-    usable = (size > 0.4 * events.spread[:, None]) & (price < WORST_JOINT)
+    usable = (size > 0.4 * events.scale[:, None]) & (price < WORST_JOINT)
     drawn = np.where(usable, price, np.inf).argmin(axis=1)[:, None]
     chosen = np.take_along_axis(change, drawn[:, :, None], axis=1)[:, 0]
     # Without any usable match the row stays as it is, and the gate has it drawn again.
@@ -122,8 +122,8 @@ def noise_burst(events: Events, rng: np.random.Generator) -> Rendered:
     white = rng.standard_normal(shape)
     soft = uniform_filter1d(rng.standard_normal((shape[0], shape[1] + 8)), 4, axis=1)[:, 4:-4] * 2
     burst = np.where(rng.random((len(events), 1)) < 0.3, soft, white)
-    scale = factor * np.maximum(events.noise, 0.12 * events.spread)
-    quiet = (rng.random(len(events)) < 0.25) & (events.noise > 0.3 * events.spread)
+    scale = factor * np.maximum(events.noise, 0.12 * events.scale)
+    quiet = (rng.random(len(events)) < 0.25) & (events.noise > 0.3 * events.scale)
     share = rng.uniform(0.0, 0.4, len(events))
     noise = events.current(events.bases.parts.noise)
     change = np.where(quiet[:, None], (share[:, None] - 1) * noise, scale[:, None] * burst)
@@ -162,29 +162,29 @@ def with_smooth_dynamics(bases: Bases) -> np.ndarray:
 
 
 def _joint_cost(events: Events, signal: np.ndarray) -> np.ndarray:
-    """Mismatch (events, length) of value, slope and curvature at both ends, by place of origin."""
+    """Mismatch (events, length) of value, slope and curvature at both ends, by index of origin."""
     length = signal.shape[1]
     origin = np.arange(length)
     cost = np.zeros(signal.shape)
     radian = (events.period / (2 * np.pi))[:, None]
     for end in (np.zeros_like(events.length), events.length):
-        places = np.clip(origin + end[:, None], 1, length - 2)
+        positions = np.clip(origin + end[:, None], 1, length - 2)
         target = np.clip(events.start + end, 1, length - 2)
-        value, slope, bend = _jet(signal, places)
+        value, slope, bend = _jet(signal, positions)
         value0, slope0, bend0 = _jet(signal, target[:, None])
         cost += (value - value0) ** 2 + (radian * (slope - slope0)) ** 2
         cost += 0.3 * (radian**2 * (bend - bend0)) ** 2
-    cost /= (events.spread**2)[:, None]
+    cost /= (events.scale**2)[:, None]
     near = np.abs(origin - events.start[:, None]) < np.maximum(6, 0.15 * events.period)[:, None]
     cost[near | (origin < 2) | (origin + events.length[:, None] > length - 3)] = np.inf
     return cost
 
 
-def _jet(signal: np.ndarray, place: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Value, slope and curvature at each place."""
-    left = np.take_along_axis(signal, place - 1, axis=1)
-    here = np.take_along_axis(signal, place, axis=1)
-    right = np.take_along_axis(signal, place + 1, axis=1)
+def _jet(signal: np.ndarray, position: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Value, slope and curvature at each position."""
+    left = np.take_along_axis(signal, position - 1, axis=1)
+    here = np.take_along_axis(signal, position, axis=1)
+    right = np.take_along_axis(signal, position + 1, axis=1)
     return here, (right - left) / 2, right - 2 * here + left
 
 
@@ -212,7 +212,7 @@ OWN_DATA = (
         lengths=periods(0.5, 2),
         suits=with_order,
         tapered=True,
-        reason="a stretch in the wrong order",
+        reason="a segment in the wrong order",
     ),
     Operation(
         name="Q10 local warp",

@@ -29,7 +29,7 @@ def global_outlier(events: Events, rng: np.random.Generator) -> Rendered:
 def contextual_outlier(events: Events, rng: np.random.Generator) -> Rendered:
     """P2: far from its neighbours, yet a value the series has elsewhere."""
     height = rng.uniform(3.0, 10.0, len(events))
-    change = (signs(rng, events) * height * events.spread)[:, None]
+    change = (signs(rng, events) * height * events.scale)[:, None]
     low, high = events.bases.low[events.row, None], events.bases.high[events.row, None]
     values = events.values
     # Where one direction would leave the range, the other has more room.
@@ -47,14 +47,14 @@ def phase_swapped(events: Events, rng: np.random.Generator) -> Rendered:
 def spike(events: Events, rng: np.random.Generator) -> Rendered:
     """P4: a pulse up or down, triangular or falling off exponentially on both sides."""
     height = log_uniform(rng, 2.0, 15.0, len(events))
-    size = (signs(rng, events) * height * events.spread)[:, None]
+    size = (signs(rng, events) * height * events.scale)[:, None]
     return events.values + size * _pulse(rng, events), height
 
 
 def spike_run(events: Events, rng: np.random.Generator) -> Rendered:
     """P5: two to six spikes in a row; the whole run is one event."""
     height = log_uniform(rng, 2.0, 12.0, len(events))
-    size = signs(rng, events) * height * events.spread
+    size = signs(rng, events) * height * events.scale
     count = np.clip(events.length // rng.integers(2, 9, len(events)), 2, 6)
     gap = np.maximum((events.length - 1) / (count - 1), 1.0)[:, None]
     nth = np.minimum(np.round(events.elapsed / gap), count[:, None] - 1).astype(np.int64)

@@ -42,7 +42,7 @@ def trend_break(events: Events, rng: np.random.Generator) -> Rendered:
     """T4: the local slope is multiplied or reversed, then the path rejoins by a ramp."""
     factor = either(rng, events, (-1.5, 0.2), (1.8, 3.0))
     own = (factor - 1) * events.slope * events.length
-    least = log_uniform(rng, 1.0, 4.0, len(events)) * events.spread
+    least = log_uniform(rng, 1.0, 4.0, len(events)) * events.scale
     change = np.where(own < 0, -1.0, 1.0) * np.clip(np.abs(own), least, 4 * least)
     turn = rng.uniform(0.6, 0.95, (len(events), 1))
     progress = events.progress
@@ -143,7 +143,7 @@ def creeping(events: Events, rng: np.random.Generator) -> Rendered:
     rough = rng.standard_normal((len(events), len(events.elapsed)))
     rough = np.where(rng.random((len(events), 1)) < 0.5, rough, uniform_filter1d(rough, 3, axis=1))
     shaking = (rng.random(len(events)) < 0.5)[:, None]
-    swing = 0.6 * (height * events.spread)[:, None] * rough
+    swing = 0.6 * (height * events.scale)[:, None] * rough
     shape = np.where(shaking, swing, _signed(rng, events, height))
     return events.values + shape * onset, height
 
@@ -154,7 +154,7 @@ def with_states(bases: Bases) -> np.ndarray:
 
 
 def _signed(rng: np.random.Generator, events: Events, height: np.ndarray) -> np.ndarray:
-    return np.asarray((signs(rng, events) * height * events.spread)[:, None])
+    return np.asarray((signs(rng, events) * height * events.scale)[:, None])
 
 
 def _onset(rng: np.random.Generator, events: Events) -> np.ndarray:

@@ -94,17 +94,17 @@ def _blended(
     return np.asarray(factor[:, :1] + eased)
 
 
-def _day_by_day(rng: np.random.Generator, phase: np.ndarray, spread: float) -> np.ndarray:
+def _day_by_day(rng: np.random.Generator, phase: np.ndarray, std: float) -> np.ndarray:
     """A factor around 1 that is constant over each day."""
     days = int(phase.max()) + 2
-    return per_cycle(1 + spread * rng.standard_normal((len(phase), days)), phase)
+    return per_cycle(1 + std * rng.standard_normal((len(phase), days)), phase)
 
 
 def _slow_noise(
     rng: np.random.Generator,
     rows: int,
     length: int,
-    spread: np.ndarray,
+    std: np.ndarray,
     memory: tuple[float, float] = (0.9, 0.99),
 ) -> np.ndarray:
     """First-order autoregressive noise of the given standard deviation per row."""
@@ -113,7 +113,7 @@ def _slow_noise(
     drive = np.concatenate(
         [start, np.sqrt(1 - keep**2) * rng.standard_normal((rows, length - 1))], 1
     )
-    return np.asarray(lfilter([1.0], [1.0, -keep], drive, axis=1) * spread[:, None])
+    return np.asarray(lfilter([1.0], [1.0, -keep], drive, axis=1) * std[:, None])
 
 
 def _scheduled(
@@ -138,9 +138,9 @@ def _observed(rng: np.random.Generator, rate: np.ndarray) -> tuple[np.ndarray, n
     rows = len(rate)
     scale = log_uniform(rng, 5.0, 3000.0, (rows, 1))
     counts = rng.poisson(rate * scale) / scale
-    spread = log_uniform(rng, 0.005, 0.12, (rows, 1))
+    std = log_uniform(rng, 0.005, 0.12, (rows, 1))
     tails = np.clip(rng.standard_t(4, rate.shape), -4.5, 4.5)
-    values = rate * np.exp(spread * tails)
+    values = rate * np.exp(std * tails)
     counted = rng.random(rows) < 0.5
     quantum = np.where(counted & (scale[:, 0] < 200), 1 / scale[:, 0], 0.0)
     return np.where(counted[:, None], counts, values), quantum

@@ -8,7 +8,7 @@ from scipy.signal import lfilter
 from caps.simulate.components import Components
 from caps.simulate.cycles import slow_wave
 
-# Noise classes as shares of the signal's spread: none, faint, moderate, strong.
+# Noise classes as shares of the signal's std: none, faint, moderate, strong.
 NOISE_RANGES = ((0.0, 0.0), (0.01, 0.05), (0.05, 0.15), (0.15, 0.4))
 # Wilder tails would put outliers into the normal member that look exactly like point anomalies.
 WIDEST_NOISE = 4.5
@@ -36,7 +36,7 @@ def layered(rng: np.random.Generator, made: Components, layers: Layers) -> Compo
     depth = rng.uniform(0, 0.3, (len(swaying), 1))
     signal[swaying] *= 1 + depth * slow_wave(rng, len(swaying), length)
     sign = np.where(rng.random(rows) < layers.flip, -1.0, 1.0)[:, None]
-    spread = signal.std(axis=1)
+    std = signal.std(axis=1)
     level = np.zeros((rows, length))
     trending = np.flatnonzero(rng.random(rows) < layers.trend)
     level[trending] = trend_paths(rng, len(trending), length)
@@ -44,8 +44,8 @@ def layered(rng: np.random.Generator, made: Components, layers: Layers) -> Compo
     return replace(
         made,
         signal=sign * signal,
-        trend=sign * made.trend + spread[:, None] * level,
-        noise=sign * made.noise + spread[:, None] * noise,
+        trend=sign * made.trend + std[:, None] * level,
+        noise=sign * made.noise + std[:, None] * noise,
         levels=sign * made.levels,
     )
 
@@ -66,7 +66,7 @@ def trend_paths(rng: np.random.Generator, rows: int, length: int) -> np.ndarray:
 
 
 def _noise(rng: np.random.Generator, signal: np.ndarray, layers: Layers) -> np.ndarray:
-    """Unit-free noise: its class, its law, and in some rows a spread that follows the season."""
+    """Unit-free noise: its class, its law, and in some rows a std that follows the season."""
     rows, length = signal.shape
     low, high = np.array(NOISE_RANGES)[rng.choice(4, rows, p=layers.noise)].T
     share = rng.uniform(low, high)

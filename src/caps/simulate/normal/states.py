@@ -50,7 +50,7 @@ def intermittent_counts(rng: np.random.Generator, rows: int, length: int) -> Com
     mean_size = log_uniform(rng, 1.3, 12.0, (rows, 1))
     sizes = rng.geometric(np.broadcast_to(1 / mean_size, (rows, length)))
     counts = np.where(active, np.minimum(sizes, np.ceil(4 * mean_size)), 0).astype(float)
-    # Something must happen in every series, or it has no spread to be scaled by.
+    # Something must happen in every series, or it has no std to be scaled by.
     counts[:, ::97] = np.maximum(counts[:, ::97], 1.0)
     # Only the rate is seasonal, the counts are not: moved within a cycle they would look the same.
     return components(

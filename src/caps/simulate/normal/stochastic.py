@@ -41,9 +41,9 @@ def autoregression(rng: np.random.Generator, rows: int, length: int) -> Componen
     for row in range(rows):
         poles = _poles(rng)
         path = lfilter([1.0], np.real(np.poly(poles)), rng.standard_normal(length + 400))[400:]
-        spread = path.std()
-        process[row] = path / spread
-        innovation[row] = 1.0 / spread
+        std = path.std()
+        process[row] = path / std
+        innovation[row] = 1.0 / std
     period = log_uniform(rng, 8.0, 300.0, rows)
     phase = steady_clock(rng, period, length)
     season = lookup(harmonics(rng, period, most=4), phase) * rng.uniform(1.0, 4.0, (rows, 1))
@@ -73,7 +73,7 @@ def random_walk(rng: np.random.Generator, rows: int, length: int) -> Components:
 
 
 def smooth_path(rng: np.random.Generator, length: int, scale: np.ndarray) -> np.ndarray:
-    """Paths of unit spread of a Gaussian process with squared-exponential kernels of `scale` steps.
+    """Paths of unit std of a Gaussian process with squared-exponential kernels of `scale` steps.
 
     White noise is filtered in the frequency domain, on twice the length so that ends do not meet.
     """
