@@ -189,3 +189,13 @@ def test_a_folder_that_is_no_model_fails(
 ) -> None:
     shown = run(capsys, "score", weights, metrics, "--out", "scores.csv", code=1)
     assert "caps.model" in shown
+
+
+def test_without_a_detector_nothing_is_trained(
+    capsys: pytest.CaptureFixture[str], metrics: Path
+) -> None:
+    run(capsys, "detect", metrics, "--no-detector", "--train", 600, "--out", "found")
+    model = CAPS.load("found/model")
+    assert model.detector is None
+    assert all(getattr(each, "detector", None) is None for each in model.fitted_.channels)
+    assert len(pd.read_csv("found/events.csv"))

@@ -1,7 +1,7 @@
 """The report of a series that a fitted model analysed."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,10 +49,7 @@ def analysed_report(
         budgets=budgets_of(analysis, [str(model.alarms), *names]),
         notes=tuple(notes),
         model={
-            "weights": facts["preset"],
-            "modes": ", ".join(facts["modes"]),
-            "construction": facts["construction"],
-            "references": sum(facts["references"]),
+            **(_detector_facts(facts) if "preset" in facts else {"detector": "none"}),
             "training rows": facts["rows"],
             "channels put together by": analysis.fitted.aggregate,
             "scores use": "the past only" if analysis.fitted.causal else "both sides",
@@ -60,6 +57,15 @@ def analysed_report(
         },
         run={"caps": caps.__version__, "seed": facts["seed"], "seconds": round(seconds, 1)},
     )
+
+
+def _detector_facts(facts: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "weights": facts["preset"],
+        "modes": ", ".join(facts["modes"]),
+        "construction": facts["construction"],
+        "references": sum(facts["references"]),
+    }
 
 
 def budgets_of(analysis: "Analysis", names: Sequence[str]) -> tuple[Budget, ...]:
