@@ -288,7 +288,7 @@ def test_pieces_in_several_threads_give_the_evidence_of_the_whole(
     whole = recalled(remembered, values)
     monkeypatch.setattr("caps.scoring.memory.PIECE", 100)
     monkeypatch.setattr("caps.scoring.memory.SEVERAL", 1000)
-    monkeypatch.setattr("caps.neighbours.threads.granted", lambda: 3)
+    monkeypatch.setattr("caps.jobs.threads.granted", lambda: 3)
     pieces = recalled(remembered, values)
     assert np.abs(pieces - whole).mean() < 0.01  # near ties may fall otherwise
 

@@ -37,7 +37,7 @@ def test_the_example_runs(
 def test_options_counts_and_numbers_are_those_of_the_code() -> None:
     options = {name.replace("_", "-") for name in inspect.signature(watch).parameters}
     shown = set(re.findall(r"--([a-z]+[a-z-]*)", PAGE.split("## `caps watch`")[1]))
-    assert shown - {"causal", "out", "long"} <= options
+    assert shown - {"causal", "out", "long", "page"} <= options
     for name in set(Counts().to_dict()) - {"rows"}:
         assert f"`{name}`" in PAGE
     config = StreamConfig()

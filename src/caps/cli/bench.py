@@ -89,12 +89,12 @@ def run(
     if set_name is not None and files is not None:
         raise InputError("both --set and --files", "give one of them")
     check_room(out)
-    wanted = list(METHODS) if methods == "all" else names_in(methods, "--methods")
+    wanted = list(METHODS) if methods == "all" else names_in(methods, "--methods caps,lof")
     names = set_names(set_name) if set_name else listed_names(files) if files else None
     chosen = select(
         find_series(data),
         names=names,
-        datasets=None if datasets is None else names_in(datasets, "--datasets"),
+        datasets=None if datasets is None else names_in(datasets, "--datasets NAB,UCR"),
         limit=limit,
     )
     with progress_line() as line:
@@ -200,7 +200,7 @@ def scores(
     from caps.bench import export_scores  # pandas: half a second that --help does without
 
     check_room(submission)
-    wanted = None if methods is None else names_in(methods, "--methods")
+    wanted = None if methods is None else names_in(methods, "--methods caps,lof")
     facts = asdict(export_scores(folder, submission, methods=wanted, seed=seed))
     if json_output:
         print(json.dumps(facts))
@@ -218,6 +218,6 @@ def scores(
 def seed_numbers(text: str) -> list[int]:
     """The seeds in a comma-separated option."""
     try:
-        return [int(word) for word in names_in(text, "--seeds")]
+        return [int(word) for word in names_in(text, "--seeds 0,1,2")]
     except ValueError:
         raise InputError(f"--seeds {text!r}", "give whole numbers like 0,1,2") from None

@@ -144,7 +144,7 @@ def score(
     """
     set_default_threads()
     options = ScoreOptions(alarms=alarms, time=time, pretrained=pretrained)
-    chosen = None if columns is None else names_in(columns, "--columns")
+    chosen = None if columns is None else names_in(columns, "--columns cpu,load")
     entries = find_series(source, id=id, columns=chosen, time=time)
     with progress_line() as progress:
         result = score_fleet(

@@ -11,11 +11,12 @@ from caps.errors import InputError
 from caps.scoring import OPTIONS, FitOptions
 
 
-def names_in(text: str, option: str) -> list[str]:
-    """The names in a comma-separated option."""
+def names_in(text: str, example: str) -> list[str]:
+    """The names in a comma-separated option, which is used as in `example`."""
     names = [name.strip() for name in text.split(",") if name.strip()]
     if not names:
-        raise InputError(f"{option} {text!r} names nothing", "give names separated by commas")
+        option = example.split()[0]
+        raise InputError(f"{option} {text!r} names nothing", f"give names like {example}")
     return names
 
 
@@ -27,7 +28,7 @@ def takes_fit_options(command: Callable[..., None]) -> Callable[..., None]:
         chosen = {name: given.pop(name) for name in OPTIONS if name in given}
         chosen |= {name: None for name in OPTIONS if given.pop(f"no_{name}", False)}
         if chosen.get("columns") is not None:
-            chosen["columns"] = names_in(chosen["columns"], "--columns")
+            chosen["columns"] = names_in(chosen["columns"], "--columns cpu,load")
         command(*arguments, options=FitOptions(**chosen), **given)
 
     own = inspect.signature(command).parameters.values()

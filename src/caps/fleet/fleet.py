@@ -21,7 +21,8 @@ from caps.json_text import parse_json
 from caps.replacing import check_room
 from caps.scoring import FitOptions
 
-TABLE, PAGE = "series.parquet", "summary.html"
+TABLE = "series.parquet"
+PAGE = "summary.html"
 KIND = "caps.fleet"
 RETRIES = 2
 

@@ -42,7 +42,7 @@ const draw = (place, explanation, dated) => {
 };
 
 export const eventCard = (explanation, dated, { mark, close }) => {
-  const { event } = told;
+  const { event } = explanation;
   const place = h("div", { class: "chart small", role: "img",
     "aria-label": "What was measured during the event, and what would have been normal." });
   const when = event.start === null ? `rows ${event.start_row} to ${event.end_row - 1}` : `${event.start} to ${event.end}`;
