@@ -48,7 +48,7 @@ def test_run_table_and_scores_work_on_a_folder(
     [
         (["--methods", "lofty"], "choose from"),
         (["--methods", "lof", "--seeds", "one"], "whole numbers"),
-        (["--methods", ","], "names separated by commas"),
+        (["--methods", ","], "names like --methods caps,lof"),
         (["--methods", "lof", "--set", "dev-mini"], "give the zips that hold them"),
         (["--methods", "lof", "--datasets", "UCR"], "there are NAB"),
         (["--methods", "lof", "--minutes", "0"], "above 0"),
