@@ -158,8 +158,6 @@ def print_summary(run: Run, files: list[Path]) -> None:
 
 def print_events(events: "Sequence[Event]", series: "Series") -> None:
     """The events as a table, the strongest if there are many."""
-    from caps.report import rarity  # half a second that --help does without
-
     console = Console(highlight=False)
     if not events:
         console.print("no events")
@@ -173,7 +171,7 @@ def print_events(events: "Sequence[Event]", series: "Series") -> None:
             _when(series, event.start),
             _when(series, event.end - 1),
             f"{event.score:.3f}",
-            rarity(event.p_value),
+            _rarity(event.p_value),
             event.kind or "",
             ", ".join(carrying(event.contributions)),
             "" if event.size is None else f"{event.size:.1f} {event.direction}",
@@ -182,12 +180,23 @@ def print_events(events: "Sequence[Event]", series: "Series") -> None:
     console.print(table)
     clock = "times in UTC; " if series.time is not None and series.timezone else ""
     console.print(
-        f"{clock}if normal: how often normal data have an event as strong; "
+        f"{clock}if normal: how often, in rows, normal data have an event as strong; "
         "size: mean distance to what was expected, in standard deviations of the surroundings",
         style="dim",
     )
     if count > len(shown):
         console.print(f"the {len(shown)} strongest of {count}; all are in the files", style="dim")
+
+
+def _rarity(p_value: float | None) -> str:
+    """Short, like a budget.
+
+    >>> _rarity(0.00031), _rarity(0.0), _rarity(None)
+    ('1/3,200', '< 1/1,000,000', '')
+    """
+    if p_value is None:
+        return ""
+    return f"1/{float(f'{1 / p_value:.2g}'):,.0f}" if p_value >= 1e-6 else "< 1/1,000,000"
 
 
 def _when(series: Series, row: int) -> str:

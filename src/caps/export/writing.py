@@ -45,7 +45,7 @@ def write_onnx(model: CAPS, path: str | os.PathLike[str]) -> Exported:
     if not learned:
         raise InputError(
             "no channel of the model has a detector, there is nothing to export",
-            "fit it on a series that varies",
+            "fit it with a detector, on a series that varies",
         )
     _, stream = configs_of(fitted)
     facts = {
