@@ -164,12 +164,15 @@ def print_events(events: "Sequence[Event]", series: "Series") -> None:
         return
     count = len(events)
     shown = sorted(events, key=lambda event: event.p_value or 0.0)[:MOST_LISTED]
-    table = Table("event", "start", "end", "score", "if normal", "kind", "channels", "size")
+    names = "event", "start", "end", "score", "if normal", "kind", "channels", "size"
+    table = Table(*names, box=None, padding=(0, 2, 0, 0))
     for event in sorted(shown, key=lambda event: event.number):
+        start, end = _when(series, event.start), _when(series, event.end - 1)
+        day, _, clock = end.partition(" ")
         table.add_row(
             str(event.number),
-            _when(series, event.start),
-            _when(series, event.end - 1),
+            start,
+            clock if clock and start.startswith(day) else end,
             f"{event.score:.3f}",
             _rarity(event.p_value),
             event.kind or "",
@@ -178,9 +181,9 @@ def print_events(events: "Sequence[Event]", series: "Series") -> None:
         )
     console.print(f"{count} event{'s' if count > 1 else ''}", style="bold")
     console.print(table)
-    clock = "times in UTC; " if series.time is not None and series.timezone else ""
+    zone = "times in UTC; " if series.time is not None and series.timezone else ""
     console.print(
-        f"{clock}if normal: how often, in rows, normal data have an event as strong; "
+        f"{zone}if normal: how often, in rows, normal data have an event as strong; "
         "size: mean distance to what was expected, in standard deviations of the surroundings",
         style="dim",
     )
