@@ -23,21 +23,11 @@ def test_an_event_takes_one_line_of_80_columns(capsys: pytest.CaptureFixture[str
     more = {"direction": "down", "size": 12.34, "contributions": {"cpu": 1.0}}
     print_events([Event(1, 10, 13, 11, 0.9964, 3e-6, "periodic", **more)], series)
     first = capsys.readouterr().out.splitlines()[2]
-    assert first.split() == [
-        "1",
-        "24-03-01",
-        "20:50",
-        "21:00",
-        "0.996",
-        "1/330,000",
-        "periodic",
-        "cpu",
-        "12.3",
-        "down",
-    ]
+    expected = "1 24-03-01 20:50 21:00 0.996 1/330,000 periodic cpu 12.3 down"
+    assert " ".join(first.split()) == expected
     print_events([Event(1, 40, 60, 50, 0.9, 0.0)], series)  # over midnight
     second = capsys.readouterr().out.splitlines()[2]
-    assert second.startswith("1      24-03-01 23:20  24-03-02 00:55  0.900  < 1/1,000,000")
+    assert second.startswith("1      24-03-01 23:20  24-03-02 00:55  0.900  < 1e-6")
 
 
 @pytest.mark.usefixtures("narrow")

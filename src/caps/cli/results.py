@@ -195,11 +195,11 @@ def _rarity(p_value: float | None) -> str:
     """Short, like a budget.
 
     >>> _rarity(0.00031), _rarity(0.0), _rarity(None)
-    ('1/3,200', '< 1/1,000,000', '')
+    ('1/3,200', '< 1e-6', '')
     """
     if p_value is None:
         return ""
-    return f"1/{float(f'{1 / p_value:.2g}'):,.0f}" if p_value >= 1e-6 else "< 1/1,000,000"
+    return f"1/{float(f'{1 / p_value:.2g}'):,.0f}" if p_value >= 1e-6 else "< 1e-6"
 
 
 def _when(series: Series, row: int) -> str:
