@@ -65,7 +65,8 @@ def test_the_page_shows_them(service: httpx.Client, browser: "Browser") -> None:
     page = browser.new_page()
     page.set_default_timeout(1000 * PATIENCE)
     page.goto(f"{service.base_url}#/models/middle")
-    page.locator(".event-row").first.wait_for()
+    drawn = "document.querySelector('.chart')?.layout?.shapes?.some(({ name }) => name === 'event')"
+    page.wait_for_function(drawn)
     bands = page.evaluate(
         "document.querySelector('.chart').layout.shapes.filter((shape) => shape.name === 'event')"
         ".map((shape) => [shape.x0, shape.x1])"
