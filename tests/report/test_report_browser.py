@@ -9,7 +9,7 @@ import pytest
 from telemetry_report import telemetry_report
 
 from caps.report import Channel, Report, write_report
-from patience import PATIENCE
+from patience import PATIENCE, until
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -51,15 +51,6 @@ def opened(browser: "Browser", month_page: Path) -> Iterator[Open]:
 
 def moments(page: "Page") -> list[np.datetime64]:
     return [np.datetime64(edge.replace(" ", "T")) for edge in page.evaluate(RANGE)]
-
-
-def until(page: "Page", condition: Callable[[], bool]) -> None:
-    """Wait: the page's own policy forbids the eval behind playwright's wait_for_function."""
-    for _ in range(600):
-        if condition():
-            return
-        page.wait_for_timeout(100)
-    raise AssertionError("the page did not get there")
 
 
 def test_every_channel_is_drawn_with_the_events(opened: Open, month: Report) -> None:

@@ -11,6 +11,8 @@ import pandas as pd
 import pytest
 from running_service import LEVEL, broken_table, csv_of
 
+from patience import until
+
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
@@ -51,15 +53,6 @@ def opened(browser: "Browser", address: str) -> Iterator[Callable[..., "Page"]]:
     for context in contexts:
         context.close()
     assert faults == []
-
-
-def until(page: "Page", condition: Callable[[], bool]) -> None:
-    """Wait: the page's own policy forbids the eval behind playwright's wait_for_function."""
-    for _ in range(LONG // 100):
-        if condition():
-            return
-        page.wait_for_timeout(100)
-    raise AssertionError("the page did not get there")
 
 
 def bands(page: "Page", name: str) -> list[list[str]]:

@@ -11,7 +11,7 @@ from running_service import csv_of, listening, settings, wait_for_fit
 
 from caps.cli.main import main
 from incident_file import FIRST, INCIDENTS, LAST, WAYS, incident_frame, incidents_found, scored_in
-from patience import PATIENCE
+from patience import PATIENCE, until
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -66,7 +66,7 @@ def test_the_page_shows_them(service: httpx.Client, browser: "Browser") -> None:
     page.set_default_timeout(1000 * PATIENCE)
     page.goto(f"{service.base_url}#/models/middle")
     drawn = "document.querySelector('.chart')?.layout?.shapes?.some(({ name }) => name === 'event')"
-    page.wait_for_function(drawn)
+    until(page, lambda: page.evaluate(f"!!{drawn}"))
     bands = page.evaluate(
         "document.querySelector('.chart').layout.shapes.filter((shape) => shape.name === 'event')"
         ".map((shape) => [shape.x0, shape.x1])"
