@@ -194,10 +194,10 @@ def print_events(events: "Sequence[Event]", series: "Series") -> None:
 def _rarity(p_value: float | None) -> str:
     """Short, like a budget.
 
-    >>> _rarity(0.00031), _rarity(0.0), _rarity(None)
-    ('1/3,200', '< 1e-6', '')
+    >>> _rarity(0.00031), _rarity(0.0), _rarity(None), _rarity(float("nan"))
+    ('1/3,200', '< 1e-6', '', '')
     """
-    if p_value is None:
+    if p_value is None or np.isnan(p_value):
         return ""
     return f"1/{float(f'{1 / p_value:.2g}'):,.0f}" if p_value >= 1e-6 else "< 1e-6"
 

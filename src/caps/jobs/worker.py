@@ -168,6 +168,8 @@ def _work(connection: Connection, output: Path | None) -> None:
 
 def _result(message: bytes) -> Any:
     try:
+        # What the parent sent through its own pipe; here, so that a task that cannot be loaded
+        # is a failure of that task and not the end of the worker.
         function, task = pickle.loads(message)
         if _inside.output is not None:
             os.truncate(_inside.output, 0)
