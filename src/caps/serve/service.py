@@ -207,4 +207,4 @@ class Service:
             "Fits that run.",
             lambda: len(self.fits.active) - self.fits.waiting,
         )
-        watch("caps_scores_under_way", "Requests for scores.", lambda: self.scorers.under_way)
+        watch("caps_scores_under_way", "Requests for scores.", lambda: len(self.scorers.under_way))
