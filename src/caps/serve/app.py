@@ -1,6 +1,7 @@
 """The ASGI application: endpoints, errors, OpenAPI, health, metrics and the page."""
 
 import logging
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -11,7 +12,6 @@ from fastapi.security import HTTPBearer
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.responses import PlainTextResponse, Response
-from starlette.routing import Match, Route
 
 import caps
 from caps.errors import CapsError
@@ -105,7 +105,7 @@ def _add_errors(app: FastAPI) -> None:
         if isinstance(error.__cause__, CapsError):  # a body cut off while it was parsed
             return answer(error.__cause__)
         if error.status_code == 405:
-            allowed = _methods(app, request)
+            allowed = _methods(app, request.url.path)
             return answer(Refusal(405, "no such method here", f"use {allowed}", {"Allow": allowed}))
         return answer(Refusal(error.status_code, str(error.detail), REMEDY, error.headers))
 
@@ -123,11 +123,12 @@ def _add_errors(app: FastAPI) -> None:
         )
 
 
-def _methods(app: FastAPI, request: Request) -> str:
+def _methods(app: FastAPI, path: str) -> str:
     """All methods of a path: the router itself names those of one route only."""
-    found = (
-        route.methods or ()
-        for route in app.routes
-        if isinstance(route, Route) and route.matches(request.scope)[0] is not Match.NONE
-    )
-    return ", ".join(sorted(set().union(*found)))
+    found = {
+        method.upper()
+        for template, methods in app.openapi()["paths"].items()
+        if re.fullmatch(re.sub(r"\{\w+\}", "[^/]+", template), path)
+        for method in methods
+    }
+    return ", ".join(sorted(found or {"GET"}))
