@@ -190,7 +190,7 @@ def test_a_budget_survives_a_fit_in_place_of_the_old_one(directory: Path) -> Non
         assert client.put("/v1/models/pump", json=request).status_code == 202
         pending = models.pending("pump")
         assert pending is not None
-        assert pending.request["alarms"] == "1/week"
+        assert pending.request.alarms == "1/week"
         # Also one chosen while the fit was under way.
         models.set_alarms("pump", "1/month")
         out = directory / "models" / "pump" / pending.fit
@@ -203,7 +203,7 @@ def test_a_budget_survives_a_fit_in_place_of_the_old_one(directory: Path) -> Non
             client.service.fits.active.clear()
             asked = client.put(f"/v1/models/{name}", json=request | {"alarms": alarms})
             assert asked.status_code == 202, asked.text
-            assert models.pending(name).request["alarms"] == wanted
+            assert models.pending(name).request.alarms == wanted
 
 
 def test_a_full_disk_is_not_ready_and_says_so(directory: Path) -> None:

@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,13 +11,16 @@ from caps.errors import CapsError
 from caps.jobs import Lost, Report, Worker
 from caps.serve.child import fit as do_fit
 from caps.serve.files import DATA, ModelFolder, Pending, SeriesFolder
+from caps.serve.monitoring import Monitor
 from caps.serve.refusals import busy, taken
+from caps.serve.schemas import FitState
 from caps.serve.settings import Settings
 
 log = logging.getLogger("caps.serve")
 
 RETRY_FIT = 30  # seconds, told to those who find the queue full
 STOPPED = "the service stopped during this fit"
+UNKNOWN = "the fit did not end well", "see the service's log; fit again"
 AGAIN = "make room on its disk, and start the service again or fit again"
 
 
@@ -37,28 +39,23 @@ class Fit:
     done: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
-    def seconds(self) -> float:
-        """How long it has run."""
-        return 0.0 if self.started is None else time.monotonic() - self.started
-
-    @property
-    def left(self) -> float | None:
-        """Seconds left, once there is something to judge by."""
-        return None if self.share < 0.02 else self.seconds * (1 - self.share) / self.share
+    def state(self) -> FitState:
+        """How far it is, and how long it will take once there is something to judge by."""
+        if self.started is None:
+            return FitState(state="waiting", stage=self.stage)
+        seconds, share = time.monotonic() - self.started, self.share
+        left = None if share < 0.02 else seconds * (1 - share) / share
+        return FitState(state="running", stage=self.stage, share=share, seconds=seconds, left=left)
 
 
 class Fits:
-    """All fits that wait or run; `finished` is told the outcome of each."""
+    """All fits that wait or run."""
 
     def __init__(
-        self,
-        settings: Settings,
-        models: ModelFolder,
-        series: SeriesFolder,
-        finished: Callable[[str], None],
+        self, settings: Settings, models: ModelFolder, series: SeriesFolder, monitor: Monitor
     ) -> None:
         self.settings, self.models, self.series = settings, models, series
-        self.finished = finished
+        self.monitor = monitor
         self.active: dict[str, Fit] = {}
         self.untold: dict[str, tuple[str, str]] = {}  # failures that could not be written down
         self.queue: asyncio.Queue[Fit] = asyncio.Queue()
@@ -68,7 +65,7 @@ class Fits:
         """Begin to work; needs a running event loop."""
         self.workers = [asyncio.create_task(self._work()) for _ in range(self.settings.fits)]
 
-    def ask(self, name: str, request: dict[str, Any]) -> Fit:
+    def ask(self, name: str, request: dict[str, Any]) -> None:
         """Queue a fit of the model `name`."""
         if name in self.active:
             raise taken(f"a fit of {name!r} is under way", "wait for it or delete the model")
@@ -78,20 +75,27 @@ class Fits:
         self.untold.pop(name, None)
         self.active[name] = fit
         self.queue.put_nowait(fit)
-        return fit
 
-    def failure(self, name: str, pending: Pending) -> tuple[str, str]:
-        """Problem and remedy of a fit that is not under way any more."""
-        if pending.failed:
-            return pending.problem, pending.remedy
-        return self.untold.get(
-            name, ("the fit did not end well", "see the service's log; fit again")
-        )
+    def state(self, name: str, pending: Pending | None) -> FitState | None:
+        """The fit under way, or the last one if it failed."""
+        if name in self.active:
+            return self.active[name].state
+        if pending is None:
+            return None
+        problem, remedy = pending.problem, pending.remedy
+        if not pending.failed:
+            problem, remedy = self.untold.get(name, UNKNOWN)
+        return FitState(state="failed", problem=problem, remedy=remedy)
 
     @property
     def waiting(self) -> int:
         """Fits that have not begun."""
         return sum(fit.started is None for fit in self.active.values())
+
+    @property
+    def running(self) -> int:
+        """Fits that have."""
+        return len(self.active) - self.waiting
 
     async def cancel(self, name: str) -> None:
         """End the fit of `name`, if there is one, and wait until its process is gone."""
@@ -159,7 +163,7 @@ class Fits:
         name, pretrained = fit.request["series"], self.settings.pretrained
         return {
             "data": str((self.series.existing(name) / DATA).absolute()),
-            "options": self.series.facts(name)["options"],
+            "options": self.series.facts(name).options,
             "request": fit.request,
             "estimator": dict(self.settings.estimator),
             "pretrained": None if pretrained is None else str(pretrained.absolute()),
@@ -194,7 +198,7 @@ class Fits:
         finally:
             self.active.pop(fit.name, None)
             fit.done.set()
-            self.finished(outcome)
+            self.monitor.fits.labels(outcome).inc()
 
 
 async def _next(worker: Worker) -> Any:

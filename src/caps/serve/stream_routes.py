@@ -2,17 +2,15 @@
 
 from pathlib import Path
 
-import numpy as np
 from fastapi import APIRouter
 
 from caps.errors import InputError
 from caps.estimator import CAPS
-from caps.series import write_moment
 from caps.serve.cache import Cache
-from caps.serve.lines import listed
-from caps.serve.schemas import EventChange, Name, StreamRows, StreamUpdate, problems
+from caps.serve.files import STREAMS
+from caps.serve.schemas import Name, StreamRows, StreamUpdate, problems
 from caps.serve.service import Service
-from caps.serve.streams import LiveStream, Taken, stream_folder
+from caps.serve.streams import LiveStream
 
 STREAMS_KEPT = 256
 
@@ -28,9 +26,8 @@ def stream_routes(service: Service) -> APIRouter:
 
     def of(name: str, stream: str) -> tuple[LiveStream, CAPS, Path]:
         """The stream, and the model that is in force."""
-        model = service.model(name)
-        fit = service.models.model(name, service.models.ready(name)).parent
-        folder = stream_folder(service.models.existing(name), stream)
+        model, fit = service.model(name), service.models.fit(name)
+        folder = fit.parent / STREAMS / stream
         return live.get((name, stream), lambda: LiveStream(folder)), model, fit
 
     @router.post("/{stream}", responses=problems(400, 408, 413, 415, 507))
@@ -40,13 +37,9 @@ def stream_routes(service: Service) -> APIRouter:
         def feed() -> StreamUpdate:
             found, model, fit = of(name, stream)
             check_columns(request, model)
-            rows = zip(*request.columns.values(), strict=True)
-            values = [dict(zip(request.columns, row, strict=True)) for row in rows]
-            taken = found.feed(
-                model, fit, request.lateness, lambda each: each.extend(values, request.time)
-            )
-            service.monitor.rows.inc(len(taken.update.rows))
-            return _stream_update(taken)
+            update = found.feed(model, fit, request)
+            service.monitor.rows.inc(len(update.row))
+            return update
 
         return await service.scorers.run(feed)
 
@@ -56,7 +49,7 @@ def stream_routes(service: Service) -> APIRouter:
 
         def end() -> StreamUpdate:
             found, model, fit = of(name, stream)
-            return _stream_update(found.end(model, fit))
+            return found.end(model, fit)
 
         return await service.scorers.run(end)
 
@@ -72,28 +65,3 @@ def check_columns(request: StreamRows, model: CAPS) -> None:
             f"the rows have no {', '.join(absent)}",
             f"give a list for each of {', '.join(names)}, with null for what was not observed",
         )
-
-
-def _stream_update(taken: Taken) -> StreamUpdate:
-    update = taken.update
-    return StreamUpdate(
-        row=update.rows.tolist(),
-        time=None if update.times is None else [_text(time) for time in update.times],
-        score=listed(update.scores),
-        p_value=listed(update.p_values),
-        threshold=taken.threshold,
-        changes=[
-            EventChange(what=change.what, number=change.number, **change.to_dict(_text))
-            for change in update.changes
-        ],
-        drift=update.drift,
-        counts=taken.counts,
-        refused=dict(update.refused),
-        held=update.held,
-        note=taken.note,
-    )
-
-
-def _text(time: np.datetime64) -> str:
-    """A time in UTC, to the millisecond."""
-    return write_moment(time, "ms", separator="T")

@@ -1,6 +1,5 @@
 """Taking in a CSV file: written as it arrives, refused as soon as it is too much, then read."""
 
-import json
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -9,8 +8,9 @@ from starlette.requests import ClientDisconnect, Request
 
 from caps.errors import InputError
 from caps.series import Series, duration, read, write_moment
-from caps.serve.files import DATA, SERIES
+from caps.serve.files import DATA, SERIES, StoredSeries
 from caps.serve.refusals import Refusal
+from caps.serve.schemas import Upload
 from caps.serve.settings import Settings
 
 LONGEST_LINE = 1_000_000  # bytes of the first line: names of columns
@@ -33,22 +33,16 @@ async def take_in(request: Request, folder: Path, settings: Settings) -> Path:
                 file.write(piece)
     except ClientDisconnect:
         raise Refusal(400, "the upload was cut off", "send the file again") from None
-    _check_start(first, settings)
-    return path
-
-
-def _check_start(first: bytes, settings: Settings) -> None:
     if first.startswith(b"\x1f\x8b"):
         raise Refusal(415, "the file is packed", "send the header Content-Encoding: gzip with it")
     if first.startswith(b"PAR1"):
         raise Refusal(415, "the file is Parquet", "export the table as CSV")
     line = first.partition(b"\n")[0]
-    if len(line) >= LONGEST_LINE or any(
-        line.count(delimiter) >= settings.columns for delimiter in DELIMITERS
-    ):
+    if len(line) >= LONGEST_LINE or max(map(line.count, DELIMITERS)) >= settings.columns:
         raise Refusal(
             413, f"the file has more than {settings.columns:,} columns", "send fewer columns"
         )
+    return path
 
 
 def read_upload(path: Path, file: str, options: dict[str, Any]) -> Series:
@@ -59,19 +53,22 @@ def read_upload(path: Path, file: str, options: dict[str, Any]) -> Series:
         raise InputError(error.problem.replace(str(path), file), error.remedy) from None
 
 
-def note_upload(folder: Path, file: str, options: dict[str, Any], series: Series) -> dict[str, Any]:
-    """Write down what was read, beside the file."""
+def note_upload(path: Path, upload: Upload) -> StoredSeries:
+    """Read the file, and write down beside it what was read."""
+    options = upload.model_dump(exclude={"name", "file"})
+    series = read_upload(path, upload.file, options)
     step, time = series.sampling.step, series.time
-    facts = {
-        "file": file,
-        "options": options,
-        "uploaded": datetime.now(UTC).isoformat(timespec="milliseconds"),
-        "rows": len(series),
-        "channels": list(series.channels),
-        "start": None if time is None else write_moment(time[0], "s", separator="T"),
-        "end": None if time is None else write_moment(time[-1], "s", separator="T"),
-        "step": None if step is None else duration(step),
-        "notes": series.notes(),
-    }
-    (folder / SERIES).write_text(json.dumps(facts), encoding="utf-8")
+    facts = StoredSeries(
+        name=upload.name,
+        file=upload.file,
+        options=options,
+        uploaded=datetime.now(UTC).isoformat(timespec="milliseconds"),
+        rows=len(series),
+        channels=list(series.channels),
+        start=None if time is None else write_moment(time[0], "s", separator="T"),
+        end=None if time is None else write_moment(time[-1], "s", separator="T"),
+        step=None if step is None else duration(step),
+        notes=series.notes(),
+    )
+    path.with_name(SERIES).write_text(facts.model_dump_json(), encoding="utf-8")
     return facts
