@@ -23,7 +23,7 @@ from caps.serve.schemas import problems
 from caps.serve.series_routes import series_routes
 from caps.serve.service import Service
 from caps.serve.settings import Settings
-from caps.serve.stream_routes import stream_routes
+from caps.serve.streams import stream_routes
 
 log = logging.getLogger("caps.serve")
 REMEDY = "see /openapi.json"

@@ -13,6 +13,7 @@ from caps.events import Analysis, ChannelView, Nearest, event_table, score_table
 from caps.events import Event as FoundEvent
 from caps.report import KINDS, analysed_report, budgets_of, rarity, render_report
 from caps.scoring import alarm_rate
+from caps.series import write_moment
 from caps.serve.files import FitFacts
 from caps.serve.lines import Axis, listed
 from caps.serve.schemas import BudgetFacts, Event, Events, Explained, Lines, Window
@@ -64,7 +65,7 @@ class Found:
             alarms=str(self.model.alarms),
             fit=self.fit,
             train=self.train,
-            training=None if self.train is None else self.axis.extent(*self.train),
+            training=None if self.train is None else self.axis.timeline.extent(*self.train),
             events=events_of(self.analysis, self.axis),
         )
 
@@ -80,7 +81,7 @@ class Found:
                 threshold=budget.threshold,
                 expected=budget.expected,
                 found=budget.found,
-                extents=[self.axis.extent(*span) for span in budget.spans[:MOST_EXTENTS]],
+                extents=[self.axis.timeline.extent(*span) for span in budget.spans[:MOST_EXTENTS]],
             )
             for budget in budgets_of(self.analysis, names)
         ]
@@ -144,7 +145,7 @@ def _answer(event: FoundEvent, axis: Axis) -> Event:
         **event.to_dict() | times,
         number=event.number,
         lasting=axis.timeline.lasting(event.start, event.end),
-        extent=axis.extent(event.start, event.end),
+        extent=axis.timeline.extent(event.start, event.end),
     )
 
 
@@ -154,7 +155,7 @@ def _plain(found: ChannelView | Nearest, axis: Axis) -> dict[str, Any]:
     for each in fields(found):
         value = getattr(found, each.name)
         if isinstance(value, np.datetime64):
-            value = axis.clock(value)
+            value = write_moment(value, "s", timezone=axis.series.timezone)
         elif isinstance(value, np.ndarray):
             value = listed(value) if value.dtype.kind == "f" else value.tolist()
         elif isinstance(value, np.generic):

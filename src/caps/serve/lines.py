@@ -7,7 +7,7 @@ import numpy as np
 
 from caps.arrays import FloatArray
 from caps.plots import Timeline, thin_line
-from caps.series import Series, write_moment
+from caps.series import Series
 from caps.serve.schemas import Line, Lines, Rows, Span, Window
 
 
@@ -23,17 +23,9 @@ class Axis:
         """Where every row lies."""
         return self.timeline.positions(np.arange(len(self.series)))
 
-    def extent(self, start: int, end: int) -> tuple[float, float]:
-        """Left and right edge of the rows [start, end)."""
-        return self.timeline.extent(start, end)
-
     def moment(self, row: int) -> str | None:
         """When a row was; None without times."""
         return None if self.series.time is None else self.timeline.moment(row)
-
-    def clock(self, time: np.datetime64) -> str:
-        """A moment in UTC as this axis shows it, to the second."""
-        return write_moment(time, "s", timezone=self.series.timezone)
 
     def rows(self, span: Span) -> tuple[int, int]:
         """The rows between two positions, the end exclusive; possibly none."""
@@ -55,11 +47,11 @@ class Axis:
         start, end = max(0, start - 1), min(len(self.series), end + 1)
         channels = usual if window.channels is None else window.channels
         values = self.series.select(*channels).values if channels else self.series.values[:, :0]
-        left, right = self.extent(0, 1)
+        left, right = self.timeline.extent(0, 1)
         return Lines(
             dated=self.timeline.dated,
             label=self.timeline.label,
-            extent=self.extent(0, len(self.series)),
+            extent=self.timeline.extent(0, len(self.series)),
             step=right - left,
             rows=(start, end),
             lines=[

@@ -5,9 +5,12 @@ import shutil
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar
+from pathlib import Path
+from typing import Any, TypeVar
 
+from caps.errors import InputError
 from caps.estimator import CAPS
+from caps.series import Series, read
 from caps.serve.cache import Cache
 from caps.serve.claim import Claim
 from caps.serve.files import DATA, MODEL, ModelFolder, Record, SeriesFolder, StoredSeries
@@ -19,7 +22,6 @@ from caps.serve.pools import Pool
 from caps.serve.refusals import Refusal, taken
 from caps.serve.schemas import Asked
 from caps.serve.settings import Settings
-from caps.serve.uploads import read_upload
 
 MODELS_KEPT, SERIES_KEPT, ANALYSES_KEPT, BUDGETS_KEPT = 32, 8, 6, 12
 PROBE = 4096  # bytes
@@ -179,3 +181,11 @@ class Service:
             return Found(model, analysis, axis, record.fit, facts, facts.train if own else None)
 
         return self._analysed.get(sought.key, analyse)
+
+
+def read_upload(path: Path, file: str, options: dict[str, Any]) -> Series:
+    """Read the file; an error names it as the user does."""
+    try:
+        return read(path, **options)
+    except InputError as error:
+        raise InputError(error.problem.replace(str(path), file), error.remedy) from None
