@@ -12,7 +12,7 @@ from running_service import Client, answering, broken_table, csv_of, settings
 
 from caps import InputError
 from caps.serve import child, series_routes
-from caps.serve.claim import LOCK, Claim
+from caps.serve.claim import LOCK, claimed
 from caps.serve.files import ModelFolder
 from caps.serve.run import listener, run_service
 
@@ -82,23 +82,22 @@ def test_a_service_that_cannot_listen_touches_nothing(directory: Path) -> None:
     after = everything(directory)
     assert after.pop(LOCK)
     assert after == before
-    Claim(directory).take()  # and holds nothing back
+    with claimed(directory):  # and holds nothing back
+        pass
 
 
 def test_a_service_that_stopped_lets_the_next_one_in(directory: Path) -> None:
     for _ in range(2):
         with answering(directory) as client:
             assert client.get("/ready").status_code == 200
-    claim = Claim(directory)
-    claim.take()
-    claim.take()  # what is held already is no conflict
-    claim.release()
+    with claimed(directory):
+        pass
 
 
 def test_a_folder_that_cannot_be_used_says_so(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="name a folder"):
-        Claim(tmp_path / "file").take()
+    with pytest.raises(InputError, match="name a folder"), claimed(tmp_path / "file"):
+        pass
 
 
 def test_strays_and_damaged_entries_do_not_hide_the_rest(directory: Path) -> None:

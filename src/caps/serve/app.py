@@ -3,7 +3,7 @@
 import logging
 import re
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from typing import Any
 
 from fastapi import Depends, FastAPI, Request
@@ -15,6 +15,7 @@ from starlette.responses import PlainTextResponse, Response
 
 import caps
 from caps.errors import CapsError
+from caps.serve.claim import claimed
 from caps.serve.guard import Guard
 from caps.serve.model_routes import model_routes
 from caps.serve.page import page_routes
@@ -29,15 +30,16 @@ log = logging.getLogger("caps.serve")
 REMEDY = "see /openapi.json"
 
 
-def create_app(settings: Settings) -> FastAPI:
-    """The service as an ASGI application."""
+def create_app(settings: Settings, *, held: bool = False) -> FastAPI:
+    """The service as an ASGI application; `held` says that its directory is claimed already."""
     service = Service(settings)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        service.start()
-        yield
-        await service.stop()
+        with nullcontext() if held else claimed(settings.folder):
+            service.start()
+            yield
+            await service.stop()
 
     app = FastAPI(
         title="CAPS",

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +36,7 @@ class Fit:
     started: float | None = None  # on the monotonic clock
     worker: Worker | None = None
     cancelled: bool = False
-    done: asyncio.Event = field(default_factory=asyncio.Event)
+    task: asyncio.Task[None] | None = None
 
     @property
     def state(self) -> FitState:
@@ -58,15 +58,10 @@ class Fits:
         self.monitor = monitor
         self.active: dict[str, Fit] = {}
         self.untold: dict[str, tuple[str, str]] = {}  # failures that could not be written down
-        self.queue: asyncio.Queue[Fit] = asyncio.Queue()
-        self.workers: list[asyncio.Task[None]] = []
-
-    def start(self) -> None:
-        """Begin to work; needs a running event loop."""
-        self.workers = [asyncio.create_task(self._work()) for _ in range(self.settings.fits)]
+        self.turns = asyncio.Semaphore(settings.fits)
 
     def ask(self, name: str, request: dict[str, Any]) -> None:
-        """Queue a fit of the model `name`."""
+        """Queue a fit of the model `name`; needs a running event loop."""
         if name in self.active:
             raise taken(f"a fit of {name!r} is under way", "wait for it or delete the model")
         if self.waiting >= self.settings.waiting_fits:
@@ -74,7 +69,7 @@ class Fits:
         fit = Fit(name, request, self.models.begin(name, request))
         self.untold.pop(name, None)
         self.active[name] = fit
-        self.queue.put_nowait(fit)
+        fit.task = asyncio.create_task(self._work(fit))
 
     def state(self, name: str, pending: Pending | None) -> FitState | None:
         """The fit under way, or the last one if it failed."""
@@ -100,33 +95,33 @@ class Fits:
     async def cancel(self, name: str) -> None:
         """End the fit of `name`, if there is one, and wait until its process is gone."""
         fit = self.active.get(name)
-        if fit is None:
+        if fit is None or fit.task is None:
             return
         fit.cancelled = True
-        if fit.worker is not None:
+        if fit.worker is None:
+            self._give_up(fit, "cancelled", "the fit was cancelled")
+        else:
             fit.worker.process.kill()  # `_follow` is told by the end of its pipe
-        if fit.started is None:
-            self._settle(fit, "cancelled", "the fit was cancelled", "fit again")
-        await fit.done.wait()
+        await asyncio.wait([fit.task])
 
     async def stop(self) -> None:
         """Give a running fit a moment to finish, then end it; keep what is finished."""
-        for fit in [fit for fit in self.active.values() if fit.started is None]:
-            self._settle(fit, "stopped", STOPPED, "fit again")
-        running = [asyncio.create_task(fit.done.wait()) for fit in self.active.values()]
+        for fit in [fit for fit in self.active.values() if fit.worker is None]:
+            self._give_up(fit, "stopped", STOPPED)
+        running = [fit.task for fit in self.active.values() if fit.task is not None]
         if running:
             await asyncio.wait(running, timeout=self.settings.grace_seconds)
-        for fit in list(self.active.values()):
-            await self.cancel(fit.name)
-        for task in [*self.workers, *running]:
-            task.cancel()
-        await asyncio.gather(*self.workers, *running, return_exceptions=True)
+        for name in list(self.active):
+            await self.cancel(name)
 
-    async def _work(self) -> None:
-        while True:
-            fit = await self.queue.get()
-            if fit.cancelled or fit.done.is_set():
-                continue
+    def _give_up(self, fit: Fit, outcome: str, problem: str) -> None:
+        """Let go of a fit that waits."""
+        if fit.task is not None:
+            fit.task.cancel()
+        self._settle(fit, outcome, problem, "fit again")
+
+    async def _work(self, fit: Fit) -> None:
+        async with self.turns:
             fit.started, fit.stage = time.monotonic(), "starting"
             try:
                 await self._run(fit)
@@ -197,7 +192,6 @@ class Fits:
             self.untold[fit.name], outcome = (problem, remedy), "failed"
         finally:
             self.active.pop(fit.name, None)
-            fit.done.set()
             self.monitor.fits.labels(outcome).inc()
 
 

@@ -12,7 +12,6 @@ from caps.errors import InputError
 from caps.estimator import CAPS
 from caps.series import Series, read
 from caps.serve.cache import Cache
-from caps.serve.claim import Claim
 from caps.serve.files import DATA, MODEL, ModelFolder, Record, SeriesFolder, StoredSeries
 from caps.serve.fits import Fits
 from caps.serve.found import Found
@@ -47,7 +46,6 @@ class Service:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self.claim = Claim(settings.folder)
         self.monitor = Monitor()
         self.series = SeriesFolder(settings.folder / "series", settings.stored)
         self.models = ModelFolder(settings.folder / "models", settings.stored)
@@ -73,11 +71,9 @@ class Service:
             self.monitor.watch(name, text, count)
 
     def start(self) -> None:
-        """Put the directory in order and begin to work; needs a running event loop."""
-        self.claim.take()
+        """Put the directory in order and begin to work."""
         self.series.clean()
         self.models.recover()
-        self.fits.start()
         self.ready = True
 
     async def stop(self) -> None:
@@ -86,7 +82,6 @@ class Service:
         await self.fits.stop()
         for pool in (self.scorers, self.viewers, self.long_viewers):
             pool.stop()
-        self.claim.release()
 
     def check_disk(self) -> None:
         """Refuse to be ready when the next write would fail."""
