@@ -258,6 +258,18 @@ def test_a_failed_fit_has_its_reason_even_if_it_cannot_be_written(
     assert "room" in fit["remedy"]
 
 
+def test_a_fit_that_waits_can_be_deleted_and_asked_for_again(
+    served: Client, directory: Path
+) -> None:
+    served.post("/v1/series?name=pump", content=csv_of(broken_table()))
+    for _ in range(2):
+        asked = served.put("/v1/models/new", json={"series": "pump", "train": 900})
+        assert asked.json()["fit"]["state"] == "waiting"
+        assert served.delete("/v1/models/new").status_code == 204
+        assert not (directory / "models" / "new").exists()
+        assert served.service.fits.active == {}
+
+
 @pytest.mark.parametrize(
     ("error", "problem"),
     [(FULL, "disk"), (MemoryError(), "memory"), (RuntimeError("odd"), "RuntimeError: odd")],

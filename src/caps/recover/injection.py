@@ -109,13 +109,6 @@ RULES: tuple[Rule, ...] = (
 )
 
 
-def inject(
-    windows: np.ndarray, rows: np.ndarray, rng: np.random.Generator
-) -> tuple[np.ndarray, np.ndarray]:
-    """Counterparts of the windows numbered `rows` and their supports; the rules take turns."""
-    return rewritten(windows, rows, RULES, rng)
-
-
 def rewritten(
     windows: np.ndarray,
     rows: np.ndarray,
@@ -124,7 +117,10 @@ def rewritten(
     *,
     sparse: Rule | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The same by any rules; the support of the `sparse` one is what it changed."""
+    """Counterparts of the windows numbered `rows` and their supports; the rules take turns.
+
+    The support of a segment is all of it, that of the `sparse` rule what it changed.
+    """
     counterpart = windows[rows].copy()
     support = np.zeros(counterpart.shape, dtype=bool)
     turns = rng.permutation(np.resize(np.arange(len(rules)), len(rows)))

@@ -12,7 +12,7 @@ from torch import Tensor
 from caps.errors import InputError
 from caps.realize import Pretrained, Sampler, draw_source_residuals
 from caps.recover.cache import cached
-from caps.recover.injection import inject
+from caps.recover.injection import RULES, rewritten
 from caps.recover.pairs import NO_MODE, PairSet
 from caps.recover.references import References
 from caps.recover.visibility import visible
@@ -178,7 +178,7 @@ def _draw(
 ) -> Draw:
     windows = references.windows
     if construction == "injection":
-        return lambda mode, rows, rng: inject(windows, rows, rng)
+        return lambda mode, rows, rng: rewritten(windows, rows, RULES, rng)
     if construction == "direct":
         return _direct(pretrained, windows)
     return _Realized(

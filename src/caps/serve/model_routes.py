@@ -64,12 +64,11 @@ def model_routes(service: Service) -> APIRouter:
         return describe(service, name)
 
     @router.delete("/{name}", status_code=204, responses=problems(404))
-    async def delete_model(name: Name) -> Response:
+    async def delete_model(name: Name) -> None:
         """Delete a model; a fit under way is ended."""
         service.models.existing(name)
         await service.fits.cancel(name)
         service.models.delete(name)
-        return Response(status_code=204)
 
     @router.put("/{name}/alarms", responses=known | body)
     async def set_alarms(name: Name, request: Alarms) -> ModelFacts:

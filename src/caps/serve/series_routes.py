@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Query, Request
 from starlette.requests import ClientDisconnect
 
 from caps.errors import CapsError
@@ -58,10 +58,9 @@ def series_routes(service: Service) -> APIRouter:
         return service.series.facts(name)
 
     @router.delete("/{name}", status_code=204, responses=problems(404))
-    async def delete_series(name: Name) -> Response:
+    async def delete_series(name: Name) -> None:
         """Delete a series; models fitted on it stay."""
         service.series.delete(name)
-        return Response(status_code=204)
 
     @router.get("/{name}/lines", responses=problems(404))
     async def series_lines(name: Name, window: Annotated[Window, Query()]) -> Lines:

@@ -67,7 +67,7 @@ class LiveStream:
     @property
     def _state(self) -> Path:
         """The folder of the state; older versions counted how often they had written it."""
-        found = self.folder.glob("[0-9]*")
+        found = (path for path in self.folder.glob("*") if path.name.isdecimal())
         return max(found, key=lambda path: int(path.name), default=self.folder / "1")
 
     def _open(self, model: CAPS, fit: Path, lateness: int) -> tuple[Stream, str]:
