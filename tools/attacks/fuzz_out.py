@@ -47,9 +47,8 @@ INSIDE = (
 
 WARM = [
     f"caps.cli.{name}"
-    for name in ("demo", "detect", "events", "export", "fit", "fleet", "inspect", "score",
-                 "simulate", "watch")
-]  # fmt: skip
+    for name in ("demo", "detect", "export", "fleet", "inspect", "simulate", "watch")
+]
 
 
 @dataclass(frozen=True)

@@ -3,17 +3,14 @@
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Any, Literal
 
-from cyclopts import Parameter
 from rich.console import Console
 from rich.table import Table
 
+from caps.cli.options import Json
 from caps.cli.progress import progress_line
 from caps.jobs import set_default_threads
-
-if TYPE_CHECKING:
-    from caps.realize import Preset
 
 Part = Literal["reconstruction", "background", "disentanglement", "recombination", "organisation"]
 
@@ -35,55 +32,43 @@ def pretrain(
     workers: int = 2,
     accelerator: str = "cpu",
     devices: int = 1,
-    json_output: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    json_output: Json = False,
 ) -> None:
     """Learn everything CAPS needs from simulation. Users need not: weights ship with the package.
 
-    Parameters
-    ----------
-    out
-        Folder for the result; checkpoints go to a folder beside it with "-work" at its end.
-    preset
-        cpu: two cores, under three hours. paper: the paper's sizes, for a GPU. tiny: for tests.
-    pairs
-        Number of simulated pairs, instead of the preset's.
-    steps
-        Training steps of each stage, instead of the preset's; for trying a preset out.
-    mechanism
-        What the experts are: diffusion of residuals, of whole sequences, or a VAE of residuals.
-    clusters
-        Number of K-means modes instead of the three families.
-    prior
-        Form of the modes' priors.
-    without
-        Part of the representation objective to leave out; can be repeated.
-    seed
-        Seed of simulation, initial weights and training.
-    resume
-        Go on where an earlier sitting ended or was killed.
-    minutes
-        Stop after this time with a checkpoint; go on later with --resume.
-    check_pairs
-        Unseen pairs behind the figures at the end, 3,000 by default; few for large nets on a CPU.
-    workers
-        Processes for simulation.
-    accelerator
-        cpu or cuda.
-    devices
-        Number of training processes or GPUs.
-    json_output
-        Print the checks as JSON.
+    Args:
+        out: Folder for the result; checkpoints go to a folder beside it with "-work" at its end.
+        preset: cpu: two cores, under three hours. paper: the paper's sizes, for a GPU. tiny: for
+            tests.
+        pairs: Number of simulated pairs, instead of the preset's.
+        steps: Training steps of each stage, instead of the preset's; for trying a preset out.
+        mechanism: What the experts are: diffusion of residuals, of whole sequences, or a VAE of
+            residuals.
+        clusters: Number of K-means modes instead of the three families.
+        prior: Form of the modes' priors.
+        without: Part of the representation objective to leave out; can be repeated.
+        seed: Seed of simulation, initial weights and training.
+        resume: Go on where an earlier sitting ended or was killed.
+        minutes: Stop after this time with a checkpoint; go on later with --resume.
+        check_pairs: Unseen pairs behind the figures at the end, 3,000 by default; few for large
+            nets on a CPU.
+        workers: Processes for simulation.
+        accelerator: cpu or cuda.
+        devices: Number of training processes or GPUs.
     """
     set_default_threads()
     # torch: two seconds that --help does without
-    from caps.realize import Pretraining, preset_named, resized
+    from caps.realize import Pretraining, preset_named, resized, size_table
     from caps.training import start_fabric
 
     chosen = resized(preset_named(preset), pairs=pairs, steps=steps)
     variant = replace(chosen.realize, mechanism=mechanism, clusters=clusters, prior=prior)
     objective = replace(chosen.objective, **dict.fromkeys(without, 0.0))
     chosen = replace(chosen, realize=variant, objective=objective)
-    _print_sizes(chosen)
+    table = Table("component", "paper", f"preset {chosen.name}")
+    for row in size_table(chosen):
+        table.add_row(*row)
+    Console(stderr=True).print(table)
     fabric = start_fabric(accelerator, devices, precision=chosen.precision)
     with progress_line() as line:
         run = Pretraining(
@@ -110,15 +95,6 @@ def pretrain(
         return
     _print_checks(checks)
     line.say(f"written to {out}; checkpoints in {run.work} can be deleted")
-
-
-def _print_sizes(preset: "Preset") -> None:
-    from caps.realize import size_table  # torch: two seconds that --help does without
-
-    table = Table("component", "paper", f"preset {preset.name}")
-    for row in size_table(preset):
-        table.add_row(*row)
-    Console(stderr=True).print(table)
 
 
 def _print_checks(checks: dict[str, Any]) -> None:

@@ -2,12 +2,9 @@
 
 import json
 import os
-import sys
 from pathlib import Path
-from typing import Annotated
 
-from cyclopts import Parameter
-
+from caps.cli.options import Json
 from caps.errors import InputError
 from caps.jobs import ONE_THREAD, set_default_threads
 
@@ -23,31 +20,21 @@ def serve(
     fits: int = 1,
     upload_mb: int = 256,
     pretrained: Path | None = None,
-    json_output: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    json_output: Json = False,
 ) -> None:
     """Serve models over HTTP, with a page for a person with a CSV file.
 
     The token is read from --token-file or from the environment variable CAPS_TOKEN; every request
     then needs it. Without one, only this machine is answered.
 
-    Parameters
-    ----------
-    folder
-        Where series and models are kept; created if needed.
-    host
-        Address to listen on; others than this machine's own need a token.
-    port
-        Port to listen on.
-    token_file
-        File whose first line is the token.
-    fits
-        Fits at a time, each on one core.
-    upload_mb
-        Largest file that can be uploaded, in megabytes.
-    pretrained
-        Folder of pretrained weights, instead of the shipped ones.
-    json_output
-        Print the address as JSON.
+    Args:
+        folder: Where series and models are kept; created if needed.
+        host: Address to listen on; others than this machine's own need a token.
+        port: Port to listen on.
+        token_file: File whose first line is the token.
+        fits: Fits at a time, each on one core.
+        upload_mb: Largest file that can be uploaded, in megabytes.
+        pretrained: Folder of pretrained weights, instead of the shipped ones.
     """
     set_default_threads(ONE_THREAD)  # each request in one, several requests at a time
     from caps.serve import MEGABYTE, Settings, run_service  # two seconds that --help does without
@@ -65,10 +52,9 @@ def serve(
     )
 
     def announce(address: str) -> None:
-        line = json.dumps({"address": address, "folder": str(folder)}) if json_output else (
-            f"CAPS serves {folder} at {address} (Ctrl-C stops it)"
-        )  # fmt: skip
-        print(line, file=sys.stdout, flush=True)
+        facts = json.dumps({"address": address, "folder": str(folder)})
+        text = f"CAPS serves {folder} at {address} (Ctrl-C stops it)"
+        print(facts if json_output else text, flush=True)
 
     run_service(settings, announce)
 
@@ -77,10 +63,9 @@ def _token(path: Path | None) -> str | None:
     if path is None:
         return os.environ.get(TOKEN) or None
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        token = path.read_text(encoding="utf-8").partition("\n")[0].strip()
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path} cannot be read ({error})", "name a text file") from None
-    token = lines[0].strip() if lines else ""
     if not token:
         raise InputError(f"{path} holds no token", "write one into its first line")
     return token

@@ -4,12 +4,12 @@ import json
 import time
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-from cyclopts import Parameter
 from rich.console import Console
 from rich.table import Table
 
+from caps.cli.options import Json
 from caps.cli.progress import progress_line
 from caps.errors import InputError
 from caps.replacing import check_file, check_folder
@@ -20,23 +20,26 @@ if TYPE_CHECKING:
 
 def simulate(
     *,
-    pairs: Annotated[int, Parameter(help="How many matched pairs.")] = 48_000,
-    out: Annotated[Path | None, Parameter(help="Folder to write the pairs to.")] = None,
-    gallery: Annotated[
-        Path | None, Parameter(help="PNG file to draw every operation to (needs matplotlib).")
-    ] = None,
-    seed: Annotated[int, Parameter(help="Same seed, same pairs, whatever the workers.")] = 0,
-    workers: Annotated[int, Parameter(help="Processes that simulate.")] = 1,
-    json_: Annotated[bool, Parameter(name="--json", help="Print the figures as JSON.")] = False,
+    pairs: int = 48_000,
+    out: Path | None = None,
+    gallery: Path | None = None,
+    seed: int = 0,
+    workers: int = 1,
+    json_output: Json = False,
 ) -> None:
     """Simulate matched normal and anomalous windows.
 
-    Example: caps simulate --pairs 48000 --out pairs/ --workers 2
-    Example: caps simulate --gallery gallery.png
+    Args:
+        pairs: How many matched pairs.
+        out: Folder to write the pairs to.
+        gallery: PNG file to draw every operation to (needs matplotlib).
+        seed: Same seed, same pairs, whatever the workers.
+        workers: Processes that simulate.
     """
     if out is None and gallery is None:
         raise InputError("nothing to write", "give --out FOLDER, --gallery FILE.png or both")
-    from caps.simulate import KIND  # scipy: two seconds that --help does without
+    # scipy: two seconds that --help does without
+    from caps.simulate import KIND, load_pairs, save_pairs, simulate_pairs, summarise
 
     if out is not None:
         check_folder(out, kind=KIND)
@@ -45,21 +48,10 @@ def simulate(
         from caps.inspection import draw_gallery  # torch: seconds that --out does without
 
         draw_gallery(gallery, seed=seed)
-        if not json_:
+        if not json_output:
             print(f"gallery drawn to {gallery}")
-    if out is not None:
-        summary, seconds = _write(pairs, out, seed, workers)
-        if json_:
-            print(json.dumps({"pairs_per_second": pairs / seconds, **asdict(summary)}, indent=2))
-        else:
-            _show(summary, pairs / seconds, out)
-
-
-def _write(pairs: int, out: Path, seed: int, workers: int) -> tuple["Summary", float]:
-    """Simulate, write, read back; the figures are those of what was read."""
-    # scipy: two seconds that --help does without
-    from caps.simulate import load_pairs, save_pairs, simulate_pairs, summarise
-
+    if out is None:
+        return
     started = time.perf_counter()
     with progress_line() as line:
         batch = simulate_pairs(
@@ -68,9 +60,13 @@ def _write(pairs: int, out: Path, seed: int, workers: int) -> tuple["Summary", f
             workers=workers,
             progress=lambda done, _: line("simulating", done / pairs),
         )
-    seconds = time.perf_counter() - started
+    rate = pairs / (time.perf_counter() - started)
     save_pairs(batch, out, seed=seed)
-    return summarise(load_pairs(out)), seconds
+    summary = summarise(load_pairs(out))  # the figures are those of what was read back
+    if json_output:
+        print(json.dumps({"pairs_per_second": rate, **asdict(summary)}, indent=2))
+    else:
+        _show(summary, rate, out)
 
 
 def _show(summary: "Summary", rate: float, out: Path) -> None:
@@ -85,12 +81,7 @@ def _show(summary: "Summary", rate: float, out: Path) -> None:
     columns = ("operation", "pairs", "visible", "at first draw", "rms of r", "steps")
     table = Table(*columns, title="operations (medians)")
     for row in summary.operations:
-        table.add_row(
-            row.name,
-            f"{row.pairs:,}",
-            f"{row.visible:.1%}",
-            f"{row.first:.0%}",
-            f"{row.residual:.2f}",
-            f"{row.steps:.0f}",
-        )
+        shares = f"{row.visible:.1%}", f"{row.first:.0%}"
+        sizes = f"{row.residual:.2f}", f"{row.steps:.0f}"
+        table.add_row(row.name, f"{row.pairs:,}", *shares, *sizes)
     console.print(table)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
+from caps.cli.options import Budget, Flag
 from caps.errors import CapsError, InputError
 from caps.jobs import set_default_threads
 
@@ -22,50 +23,36 @@ def watch(
     model: Path,
     *,
     input: Annotated[str, Parameter(allow_leading_hyphen=True)] = "-",
-    follow: Annotated[bool, Parameter(negative="")] = False,
+    follow: Flag = False,
     time: str | None = None,
     id: str | None = None,
-    alarms: str | None = None,
+    alarms: Budget = None,
     lateness: int = 0,
     recovery: str | None = None,
     state: Path | None = None,
     save_every: float = 60.0,
     webhook: str | None = None,
-    updates: Annotated[bool, Parameter(negative="")] = False,
-    json_output: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    updates: Flag = False,
+    json_output: Annotated[Flag, Parameter(name="--json")] = False,
 ) -> None:
     """Follow rows as they come and print events as NDJSON.
 
-    Parameters
-    ----------
-    model
-        Folder written by `caps fit --causal`; with --id also a folder of such folders, each named
-        by a series id.
-    input
-        CSV with a header, or NDJSON: a file, or - for standard input.
-    follow
-        Wait for more at the end of the file, until SIGTERM or Ctrl-C.
-    time
-        Time column; recognised by its name if left out.
-    id
-        Column that tells several series apart.
-    alarms
-        Another alarm budget than the model's.
-    lateness
-        Steps that a row waits for rows that should have come before it.
-    recovery
-        Events closer than this are one incident and one alert: a time such as 6h, or a number of
-        rows. If left out, every event is an incident, over after a quiet as long as the event.
-    state
-        Folder to save to and to go on from.
-    save_every
-        Seconds between saves when nothing happens.
-    webhook
-        Address that gets a POST when an incident begins, when it is over, and on drift.
-    updates
-        Print a line for every row that extends an event, too.
-    json_output
-        Print the counts at the end as a last line of JSON instead of text.
+    Args:
+        model: Folder written by `caps fit --causal`; with --id also a folder of such folders, each
+            named by a series id.
+        input: CSV with a header, or NDJSON: a file, or - for standard input.
+        follow: Wait for more at the end of the file, until SIGTERM or Ctrl-C.
+        time: Time column; recognised by its name if left out.
+        id: Column that tells several series apart.
+        lateness: Steps that a row waits for rows that should have come before it.
+        recovery: Events closer than this are one incident and one alert: a time such as 6h, or a
+            number of rows. If left out, every event is an incident, over after a quiet as long as
+            the event.
+        state: Folder to save to and to go on from.
+        save_every: Seconds between saves when nothing happens.
+        webhook: Address that gets a POST when an incident begins, when it is over, and on drift.
+        updates: Print a line for every row that extends an event, too.
+        json_output: Print the counts at the end as a last line of JSON instead of text.
     """
     if save_every < 0:
         raise InputError("--save-every is below 0", "give 0 or more")
