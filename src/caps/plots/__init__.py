@@ -10,23 +10,20 @@ from caps.plots.html import (
     render_page,
     sections_page,
 )
-from caps.plots.palette import (
+from caps.plots.style import (
     DARK,
     DISTINCT,
     FAMILY_COLOURS,
+    KEY,
     LIGHT,
     NEUTRAL,
-    painted,
-    palette_css,
-)
-from caps.plots.style import (
-    KEY,
     NORMAL,
     SMALL,
     blank_figure,
-    colour,
     name_left,
     need_matplotlib,
+    painted,
+    palette_css,
     tidy,
     write_png,
 )
@@ -49,7 +46,6 @@ __all__ = [
     "Table",
     "Timeline",
     "blank_figure",
-    "colour",
     "draw",
     "draw_lines",
     "name_left",

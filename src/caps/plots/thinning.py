@@ -39,20 +39,17 @@ def thin_line(values: FloatArray, points: int, timeline: Timeline, start: int = 
     gaps = gaps[(gaps > 0) & (gaps < len(values))]
     edges = np.concatenate([missing[:, 0] - 1, missing[:, 1], gaps - 1, gaps])
     edges = edges[(edges >= 0) & (edges < len(values))]
-    kept = np.union1d(_extremes(values, points), edges)
+    extremes = np.arange(len(values))
+    if len(values) > points:
+        even = points // 2 * 2
+        extremes = MinMaxDownsampler().downsample(np.ascontiguousarray(values), n_out=even)
+    kept = np.union1d(extremes, edges).astype(np.intp)
     kept = kept[~np.isnan(values[kept])]
     # Pen lifts: in a missing run at its first row, in a gap of time just before the row after it.
     rows = np.concatenate([kept, missing[:, 0], gaps - 1])
     drawn = np.concatenate([values[kept], np.full(len(missing) + len(gaps), np.nan)])
     order = np.lexsort((np.isnan(drawn), rows))
     return Line(rows[order] + start, drawn[order])
-
-
-def _extremes(values: FloatArray, points: int) -> Rows:
-    if len(values) <= points:
-        return np.arange(len(values))
-    picked = MinMaxDownsampler().downsample(np.ascontiguousarray(values), n_out=points // 2 * 2)
-    return np.unique(picked).astype(np.intp)
 
 
 def _missing_runs(values: FloatArray, *, at_least: int) -> Rows:
