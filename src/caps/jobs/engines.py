@@ -1,18 +1,21 @@
-"""Where tasks are done: processes of this machine, or a Ray cluster."""
+"""From tasks to results, in processes of this machine or on a Ray cluster."""
 
 import os
 import time
-from collections.abc import Callable
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from multiprocessing.connection import wait
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Literal, Protocol, Self
+from typing import Any, Literal, Protocol, Self, TypeVar
 
 from caps.errors import InputError
 from caps.jobs.threads import ONE_THREAD, cores
 from caps.jobs.worker import Lost, Report, Worker
 
+Task = TypeVar("Task")
+Result = TypeVar("Result")
 EngineName = Literal["local", "ray"]
 Function = Callable[[Any], Any]
 Ended = list[tuple[Any, Any]]  # tasks with their results, or Lost
@@ -51,7 +54,11 @@ class ProcessEngine:
         self.ending, self.started = ExitStack(), 0
 
     def submit(self, function: Function, task: Any) -> None:
-        worker = self.idle.pop() if self.idle else self._start()
+        if not self.idle:
+            self.started += 1
+            self.idle.append(Worker(self.folder / f"{self.started}.txt"))
+            self.ending.callback(self.idle[0].stop)
+        worker = self.idle.pop()
         self.busy[worker] = task
         worker.give(function, task)
 
@@ -74,15 +81,8 @@ class ProcessEngine:
                 ended.append((task, result))
         return ended
 
-    def _start(self) -> Worker:
-        self.started += 1
-        worker = Worker(self.folder / f"{self.started}.txt")
-        self.ending.callback(worker.stop)
-        return worker
-
     def __enter__(self) -> Self:
-        folder = self.ending.enter_context(TemporaryDirectory(prefix="caps-jobs-"))
-        self.folder = Path(folder)
+        self.folder = Path(self.ending.enter_context(TemporaryDirectory(prefix="caps-jobs-")))
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -107,7 +107,7 @@ class RayEngine:
             self._connect(address)
         # A task that is lost with its node comes back here, to be counted and tried again.
         options = {"num_cpus": 1, "max_retries": 0, "runtime_env": {"env_vars": ONE_THREAD}}
-        self.remote = ray.remote(**options)(_done)
+        self.remote = ray.remote(**options)(lambda function, task: function(task))
         self.running: dict[Any, tuple[Any, float]] = {}
 
     def _connect(self, address: str | None) -> None:
@@ -191,5 +191,31 @@ def open_engine(
     return ProcessEngine(workers, seconds=seconds)
 
 
-def _done(function: Function, task: Any) -> Any:
-    return function(task)
+def run_tasks(
+    tasks: Iterable[Task],
+    function: Callable[[Task], Result],
+    engine: Engine,
+    *,
+    retries: int = 0,
+    failed: Callable[[Result | Lost], bool] = lambda result: isinstance(result, Lost),
+) -> Iterator[tuple[Task, Result | Lost, int]]:
+    """Each task with its result and how often it was tried, in the order they end.
+
+    A task whose result has `failed` goes to the end of the line, `retries` times at most. What is
+    finished is known by what the caller writes down of it, not here: stop at any time.
+    """
+    if retries < 0:
+        raise InputError(f"{retries} retries", "give 0 or more")
+    waiting, running = deque(tasks), 0
+    tried: Counter[int] = Counter()
+    while waiting or running:
+        while waiting and running < engine.slots:
+            engine.submit(function, waiting.popleft())
+            running += 1
+        for task, result in engine.collect():
+            running -= 1
+            tried[id(task)] += 1
+            if failed(result) and tried[id(task)] <= retries:
+                waiting.append(task)
+            else:
+                yield task, result, tried[id(task)]
