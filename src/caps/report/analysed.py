@@ -1,10 +1,9 @@
 """The report of a series that a fitted model analysed."""
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 import caps
 from caps.errors import InputError
@@ -34,6 +33,14 @@ def analysed_report(
     names = TIME_BUDGETS if analysis.fitted.step is not None else BUDGETS
     timeline = Timeline.of(series)
     accuracy = facts.get("kind_accuracy")
+    detector = {"detector": "none"}
+    if "preset" in facts:
+        detector = {
+            "weights": facts["preset"],
+            "modes": ", ".join(facts["modes"]),
+            "construction": facts["construction"],
+            "references": sum(facts["references"]),
+        }
     return Report(
         title=title,
         channels=tuple(
@@ -49,7 +56,7 @@ def analysed_report(
         budgets=budgets_of(analysis, [str(model.alarms), *names]),
         notes=tuple(notes),
         model={
-            **(_detector_facts(facts) if "preset" in facts else {"detector": "none"}),
+            **detector,
             "training rows": facts["rows"],
             "channels put together by": analysis.fitted.aggregate,
             "scores use": "the past only" if analysis.fitted.causal else "both sides",
@@ -59,56 +66,32 @@ def analysed_report(
     )
 
 
-def _detector_facts(facts: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "weights": facts["preset"],
-        "modes": ", ".join(facts["modes"]),
-        "construction": facts["construction"],
-        "references": sum(facts["references"]),
-    }
-
-
 def budgets_of(analysis: "Analysis", names: Sequence[str]) -> tuple[Budget, ...]:
     """What each budget gives, the most generous first; those nobody can ask for are left out."""
     budgets = []
     for name in dict.fromkeys(names):
         try:
-            given = analysis.alarms(float(name) if _is_number(name) else name)
+            given = analysis.alarms(name if "/" in name else float(name))
         except InputError:  # as many alarms as rows
             continue
         budgets.append(Budget(name, given.threshold, given.expected, len(given.spans), given.spans))
     return tuple(sorted(budgets, key=lambda budget: budget.threshold))
 
 
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
-def _nearest(explained: "Explanation") -> NDArray[np.float64] | None:
-    """The nearest subsequence of the past where it lies in the panel."""
-    nearest, views = explained.nearest, explained.channels
-    if nearest is None:
-        return None
-    drawn = np.full((len(views[0].rows), len(views)), np.nan)
-    for index, view in enumerate(views):
-        if view.name == nearest.channel:
-            _, here, there = np.intersect1d(view.rows, nearest.rows, return_indices=True)
-            drawn[here, index] = nearest.values[there]
-    return drawn
-
-
 def event_card(explained: "Explanation") -> EventCard:
     """An explained event with the panel that the report shows of it."""
-    views = explained.channels
+    views, nearest, drawn = explained.channels, explained.nearest, None
+    if nearest is not None:  # where it lies in the panel
+        drawn = np.full((len(views[0].rows), len(views)), np.nan)
+        for index, view in enumerate(views):
+            if view.name == nearest.channel:
+                _, here, there = np.intersect1d(view.rows, nearest.rows, return_indices=True)
+                drawn[here, index] = nearest.values[there]
     panel = Panel(
         start=int(views[0].rows[0]),
         channels=tuple(view.name for view in views),
         values=np.column_stack([view.values for view in views]),
         counterpart=np.column_stack([view.counterpart for view in views]),
-        nearest=_nearest(explained),
+        nearest=drawn,
     )
     return EventCard.of(explained, panel=panel)

@@ -143,7 +143,22 @@ class Report:
             )
         if not 0 <= self.training_end <= rows:
             raise InputError(f"training_end is {self.training_end}", f"give 0 to {rows}")
-        self._check_events()
+        numbers = [event.number for event in self.events]
+        if len(set(numbers)) < len(numbers):
+            raise InputError("two events have the same id", "number the events")
+        for event in self.events:
+            if event.end > rows:
+                raise InputError(
+                    f"event {event.number} ends at row {event.end} of {rows}",
+                    "give events inside the series",
+                )
+            panel = event.panel
+            if panel is not None and not 0 <= panel.start < panel.end <= rows:
+                raise InputError(
+                    f"the panel of event {event.number} covers rows {panel.start} to {panel.end} "
+                    f"of {rows}",
+                    "give panels inside the series",
+                )
         if self.budgets and self.budget not in [budget.name for budget in self.budgets]:
             raise InputError(
                 f"the budget {self.budget!r} is not in the table of budgets", "add its row"
@@ -156,21 +171,3 @@ class Report:
     def timeline(self) -> Timeline:
         """The horizontal axis."""
         return Timeline(len(self), self.time, self.clock)
-
-    def _check_events(self) -> None:
-        numbers = [event.number for event in self.events]
-        if len(set(numbers)) < len(numbers):
-            raise InputError("two events have the same id", "number the events")
-        for event in self.events:
-            if event.end > len(self):
-                raise InputError(
-                    f"event {event.number} ends at row {event.end} of {len(self)}",
-                    "give events inside the series",
-                )
-            panel = event.panel
-            if panel is not None and not 0 <= panel.start < panel.end <= len(self):
-                raise InputError(
-                    f"the panel of event {event.number} covers rows {panel.start} to {panel.end} "
-                    f"of {len(self)}",
-                    "give panels inside the series",
-                )

@@ -12,7 +12,7 @@ from caps.artifacts import write_text
 from caps.plots import Timeline, plotly_script, render_page
 from caps.report import sentences
 from caps.report.charts import MOST_BANDS, band, overview_chart, panel_chart, shown_channels
-from caps.report.content import Budget, EventCard, Report
+from caps.report.content import EventCard, Report
 from caps.series import duration
 
 MOST_PANELS = 40  # charts of single events: the strongest
@@ -110,21 +110,20 @@ def _charts(report: Report, detailed: list[EventCard], timeline: Timeline) -> di
         if event.panel is not None
     }
     spans = {str(event.number): timeline.extent(event.start, event.end) for event in report.events}
+    budgets = [
+        {
+            "name": budget.name,
+            "threshold": budget.threshold,
+            "found": budget.found,
+            "bands": [band(timeline.extent(*span)) for span in budget.spans[:MOST_BANDS]],
+        }
+        for budget in report.budgets
+    ]
     return {
         "dated": timeline.dated,
         "charts": {"overview": overview_chart(report, timeline), **panels},
         "events": spans,
-        "budgets": [_budget(budget, timeline) for budget in report.budgets],
-    }
-
-
-def _budget(budget: Budget, timeline: Timeline) -> dict[str, Any]:
-    bands = [band(timeline.extent(start, end)) for start, end in budget.spans[:MOST_BANDS]]
-    return {
-        "name": budget.name,
-        "threshold": budget.threshold,
-        "found": budget.found,
-        "bands": bands,
+        "budgets": budgets,
     }
 
 

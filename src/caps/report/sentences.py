@@ -27,10 +27,8 @@ def summary(report: Report, timeline: Timeline) -> str:
     if not during:
         return f"No events in {span}. {_highest(report, timeline, first)}{in_training}"
     strongest = max(during, key=lambda event: event.score)
-    return (
-        f"{_count(len(during), 'event')} in {span}; {_which(strongest, timeline, len(during))}."
-        f"{in_training}"
-    )
+    count = "1 event" if len(during) == 1 else f"{len(during):,} events"
+    return f"{count} in {span}; {_which(strongest, timeline, len(during))}.{in_training}"
 
 
 def _which(event: EventCard, timeline: Timeline, events: int) -> str:
@@ -103,7 +101,3 @@ def listed(names: Sequence[str], most: int = 8) -> str:
     """Names in a row, the rest counted."""
     rest = len(names) - most
     return ", ".join(names[:most]) + (f" and {rest} more" if rest > 0 else "")
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" + ("" if number == 1 else "s")
