@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from caps.cli.simulate import simulate
+from caps.cli.offline import simulate
 from caps.errors import InputError
 from caps.inspection import draw_gallery
 from caps.simulate import load_pairs, simulate_pairs

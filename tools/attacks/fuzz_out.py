@@ -45,10 +45,7 @@ INSIDE = (
 )  # fmt: skip
 
 
-WARM = [
-    f"caps.cli.{name}"
-    for name in ("demo", "detect", "export", "fleet", "inspect", "simulate", "watch")
-]
+WARM = [f"caps.cli.{name}" for name in ("demo", "deploy", "detect", "fleet", "offline", "watch")]
 
 
 @dataclass(frozen=True)

@@ -26,10 +26,7 @@ ROWS = {
     "f1_t_fixed": ("F1_T (corrected)", True),
     "affiliation_f": ("Affiliation-F", True),
 }
-SWEEPS = {
-    "caps": "best of 1,500 score quantiles",
-    "tsb-ad": "best of TSB-AD's own thresholds",
-}
+SWEEPS = {"caps": "best of 1,500 score quantiles", "tsb-ad": "best of TSB-AD's own thresholds"}
 
 
 def evaluate(

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -28,17 +29,24 @@ from caps.series import write_moment
 
 MOST_LISTED = 15  # series on screen, and as many failures
 Id = Annotated[str | None, Parameter(help="Column of a long table that tells the series apart.")]
-Workers = Annotated[
-    int | None,
-    Parameter(help="Series at the same time; as many as there are cores if left out."),
-]
-Address = Annotated[
-    str | None,
-    Parameter(help="Of a running Ray cluster; Ray starts one on this machine if left out."),
-]
-Retries = Annotated[
-    int, Parameter(help="How often a series that failed is tried again; bad input is not.")
-]
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Running:
+    """Options of both commands: how the work is done.
+
+    Args:
+        workers: Series at the same time; as many as there are cores if left out.
+        ray_address: Of a running Ray cluster; Ray starts one on this machine if left out.
+        retries: How often a series that failed is tried again; bad input is not.
+    """
+
+    engine: Engine = "local"
+    workers: int | None = None
+    ray_address: str | None = None
+    retries: int = 2
+
 
 fleet = App(
     name="fleet",
@@ -56,10 +64,7 @@ def fit(
     out: Path,
     id: Id = None,
     options: FitOptions,
-    engine: Engine = "local",
-    workers: Workers = None,
-    ray_address: Address = None,
-    retries: Retries = 2,
+    running: Running = Running(),  # frozen
     json_output: Json = False,
 ) -> None:
     """Fit one model for each series; run it again to go on where it was stopped.
@@ -75,16 +80,7 @@ def fit(
     set_default_threads()
     entries = find_series(source, id=id, columns=options.columns, time=options.time)
     with progress_line() as progress:
-        result = fit_fleet(
-            entries,
-            out,
-            options,
-            engine=engine,
-            workers=workers,
-            ray_address=ray_address,
-            retries=retries,
-            progress=progress,
-        )
+        result = fit_fleet(entries, out, options, **asdict(running), progress=progress)
     _tell(result, out, json_output)
 
 
@@ -98,10 +94,7 @@ def score(
     columns: str | None = None,
     time: TimeColumn = None,
     alarms: str | None = None,
-    engine: Engine = "local",
-    workers: Workers = None,
-    ray_address: Address = None,
-    retries: Retries = 2,
+    running: Running = Running(),  # frozen
     pretrained: Path | None = None,
     json_output: Json = False,
 ) -> None:
@@ -122,17 +115,7 @@ def score(
     chosen = None if columns is None else names_in(columns, "--columns cpu,load")
     entries = find_series(source, id=id, columns=chosen, time=time)
     with progress_line() as progress:
-        result = score_fleet(
-            entries,
-            models,
-            out,
-            options,
-            engine=engine,
-            workers=workers,
-            ray_address=ray_address,
-            retries=retries,
-            progress=progress,
-        )
+        result = score_fleet(entries, models, out, options, **asdict(running), progress=progress)
     _tell(result, out, json_output)
 
 

@@ -42,7 +42,11 @@ COMMANDS = {
     "inspect": "Draw pretrained weights at work: figures and one HTML page.\n\n"
     "Example: caps inspect pretrained/ --out inspect/",
 }
-TOGETHER = dict.fromkeys(("fit", "score", "events"), "detect")  # commands in another's module
+MODULES = {  # where they are, if not in a module of their own name
+    **dict.fromkeys(("fit", "score", "events"), "detect"),
+    **dict.fromkeys(("simulate", "pretrain", "inspect"), "offline"),
+    **dict.fromkeys(("export", "serve"), "deploy"),
+}
 
 app = App(
     name="caps",
@@ -55,8 +59,8 @@ app = App(
     suppress_keyboard_interrupt=False,
 )
 for index, (name, text) in enumerate(COMMANDS.items()):
-    home = f"caps.cli.{TOGETHER.get(name, name)}"
-    app.command(f"{home}:{name}", name=name, help=text, sort_key=index)
+    module = f"caps.cli.{MODULES.get(name, name)}"
+    app.command(f"{module}:{name}", name=name, help=text, sort_key=index)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

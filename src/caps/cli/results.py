@@ -97,12 +97,7 @@ class Run:
 
 
 def analyze_file(
-    model: Path,
-    file: Path,
-    *,
-    alarms: str | None,
-    time: str | None,
-    pretrained: Path | None = None,
+    model: Path, file: Path, *, alarms: str | None, time: str | None, pretrained: Path | None = None
 ) -> "tuple[CAPS, Analysis]":
     """A saved model, with another alarm budget or time column if given, and a file by it."""
     from caps.estimator import CAPS  # torch: two seconds that --help and a refusal do without

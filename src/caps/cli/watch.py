@@ -3,6 +3,7 @@
 import json
 import signal
 import sys
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,6 +18,12 @@ if TYPE_CHECKING:
 
     from caps.estimator import CAPS
     from caps.watch import ModelOf
+
+# What is counted of the input and is worth a word.
+ODD = (
+    "missing", "out_of_order", "late", "duplicate", "ahead", "off_grid", "gaps", "held",
+    "malformed", "unknown",
+)  # fmt: skip
 
 
 def watch(
@@ -137,8 +144,7 @@ def _models(folder: Path, *, several: bool, alarms: str | None) -> "tuple[CAPS, 
     """Any of the models, and the one for a series id."""
     from caps.estimator import CAPS  # two seconds that --help does without
 
-    loaded: dict[str, CAPS | None] = {}
-
+    @cache
     def load(path: Path) -> CAPS:
         found = CAPS.load(path)
         return found if alarms is None else found.set_alarms(alarms)
@@ -149,22 +155,13 @@ def _models(folder: Path, *, several: bool, alarms: str | None) -> "tuple[CAPS, 
     known = {path.parent.name: path.parent for path in sorted(folder.glob("*/manifest.json"))}
     if not known:
         raise InputError(f"{folder} holds no model", "name a model, or a folder of models by id")
-
-    def model_of(name: str) -> CAPS | None:
-        # Looked up among the names found, so that no id leads out of the folder.
-        if name not in loaded:
-            loaded[name] = load(known[name]) if name in known else None
-        return loaded[name]
-
-    first = model_of(next(iter(known)))
-    assert first is not None
-    return first, model_of
+    first = next(iter(known.values()))
+    # Looked up among the names found, so that no id leads out of the folder.
+    return load(first), lambda name: load(known[name]) if name in known else None
 
 
 def _sentence(summary: dict[str, Any]) -> str:
-    odd = ("missing", "out_of_order", "late", "duplicate", "ahead", "off_grid", "gaps", "held")
-    remarks = [f"{summary[name]} {name.replace('_', ' ')}" for name in odd if summary[name]]
-    remarks += [f"{summary[name]} {name}" for name in ("malformed", "unknown") if summary[name]]
+    remarks = [f"{summary[name]} {name.replace('_', ' ')}" for name in ODD if summary[name]]
     text = f"{summary['rows']} rows, {summary['events']} events, {summary['incidents']} incidents"
     text += f" ({', '.join(remarks)})" if remarks else ""
     return text + ("; drift: fit again" if summary["drift"] else "")

@@ -4,7 +4,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
@@ -122,8 +122,11 @@ def _carry_out(
     progress: FleetProgress | None = None,
 ) -> FleetResult:
     started = time.monotonic()
-    weights = _folder(options.pretrained)
-    tasks = [Task(_located(entry), options, out, weights, models) for entry in entries]
+    weights = options.pretrained
+    if weights is not None and not isinstance(weights, str | os.PathLike):
+        raise InputError("weights that are no folder", "name one: every process loads its own")
+    home = None if weights is None else str(Path(weights).absolute())  # workers have other folders
+    tasks = [Task(entry.located(), options, out, home, models) for entry in entries]
     need_pyarrow(PARQUET)  # or refuse to start what could not be written
     _claim(out, job, options, len(tasks))
     finished = {task.entry.id: task.finished() for task in tasks}
@@ -139,9 +142,9 @@ def _carry_out(
             for task, ended, attempts in run_tasks(
                 remaining, work, opened, retries=retries, failed=_may_be_tried_again
             ):
-                outcome = _blamed(task, ended) if isinstance(ended, Lost) else ended
-                rows[outcome.id] = _row(outcome, attempts)
-                failed += outcome.status != "done"
+                id = task.entry.id
+                rows[id] = _row(_blamed(id, ended) if isinstance(ended, Lost) else ended, attempts)
+                failed += rows[id]["status"] != "done"
                 if progress is not None:
                     text = f"{len(rows)} of {len(tasks)} series"
                     text += f", {failed} failed" if failed else ""
@@ -157,12 +160,12 @@ def _may_be_tried_again(result: Outcome | Lost) -> bool:
     return isinstance(result, Lost) or result.status == "failed"
 
 
-def _blamed(task: Task, lost: Lost) -> Outcome:
+def _blamed(id: str, lost: Lost) -> Outcome:
     """A series whose work could not tell how it ended."""
     reason = f"its process died ({lost.problem}; out of memory?)"
     if lost.kind == "error":  # the work itself never raises: it could not be loaded there
         reason = f"the work does not run there: {lost.problem}"
-    return Outcome(task.entry.id, "failed", reason=reason)
+    return Outcome(id, "failed", reason=reason)
 
 
 def _claim(out: Path, job: str, options: FitOptions | ScoreOptions, series: int) -> None:
@@ -196,18 +199,3 @@ def _row(outcome: Outcome, attempts: int) -> dict[str, Any]:
 def _rank(row: dict[str, Any]) -> tuple[bool, float, int, str]:
     severity, events = row.get("severity") or 0.0, row.get("events") or 0
     return row["status"] != "done", -severity, -events, row["series"]
-
-
-def _located(entry: Entry) -> Entry:
-    """Workers have other working directories."""
-    if not isinstance(entry.source, Path):
-        return entry
-    return replace(entry, source=entry.source.absolute())
-
-
-def _folder(pretrained: object) -> str | None:
-    if pretrained is None:
-        return None
-    if not isinstance(pretrained, str | os.PathLike):
-        raise InputError("weights that are no folder", "name one: every process loads its own")
-    return str(Path(pretrained).absolute())

@@ -30,6 +30,11 @@ class Entry:
         """The id as a file name: readable, and different for different ids."""
         return file_name(self.id)
 
+    def located(self) -> "Entry":
+        """For workers, which have other working directories."""
+        path = self.source
+        return replace(self, source=path.absolute()) if isinstance(path, Path) else self
+
 
 def file_name(id: str) -> str:
     """Characters that a file name cannot have are percent-encoded.

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+import pandas as pd
 
 from caps.plots import (
     DISTINCT,
@@ -141,7 +142,19 @@ def draw_panels(grid: PanelGrid, *, width: float = 3.3, height: float = 1.75) ->
     for axis, title in zip(axes[0], grid.columns, strict=True):
         if title:
             _name_above(axis, title)
-    _panel_key(figure, grid)
+    from matplotlib.lines import Line2D  # as in `blank_figure`
+    from matplotlib.patches import Patch
+
+    shown = [panel for row in grid.panels for panel in row]
+    colour = shown[0].colour if len({panel.colour for panel in shown}) == 1 else INK
+    handles: list[Line2D | Patch] = [
+        Line2D([], [], color=NEUTRAL, lw=1.2, ls=DASHES, label="reference"),
+        Line2D([], [], color=colour, lw=1.6, label=grid.made),
+        Patch(color=colour, alpha=0.15, lw=0, label="support"),
+    ]
+    if any(panel.truth is not None for panel in shown):
+        handles.append(Line2D([], [], color=INK, lw=0.9, label="simulated anomaly"))
+    figure.legend(handles=handles, loc="outside lower center", ncols=4, **KEY)
     return figure
 
 
@@ -164,7 +177,9 @@ def _loss_panel(axis: "Axes", curves: Mapping[str, Sequence[float]]) -> None:
     for k, (name, values) in enumerate(losses.items()):
         colour = colours[k % len(colours)]
         axis.plot(step, values, color=colour, lw=0.7, alpha=0.25)
-        axis.plot(step, _running_mean(values), color=colour, lw=1.5 if k == 0 else 1.1, label=name)
+        # Over about a twentieth of the curve; shorter at its ends.
+        windows = pd.Series(values).rolling(len(values) // 40 * 2 + 1, min_periods=1, center=True)
+        axis.plot(step, windows.mean(), color=colour, lw=1.5 if k == 0 else 1.1, label=name)
     everything = np.concatenate(list(losses.values()))
     if everything.min() > 0 and everything.max() > 3 * everything.min():
         axis.set_yscale("log")
@@ -177,15 +192,6 @@ def _loss_panel(axis: "Axes", curves: Mapping[str, Sequence[float]]) -> None:
     tidy(axis)
     axis.set_xlabel("step")
     axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.17), ncols=3, **KEY)
-
-
-def _running_mean(values: np.ndarray) -> np.ndarray:
-    """Centred mean over about a twentieth of the curve; shorter at its ends."""
-    reach = len(values) // 40
-    total = np.concatenate([[0.0], np.cumsum(values)])
-    index = np.arange(len(values))
-    first, last = np.maximum(index - reach, 0), np.minimum(index + reach + 1, len(values))
-    return np.asarray((total[last] - total[first]) / (last - first))
 
 
 def _panel(axis: "Axes", panel: Panel) -> None:
@@ -221,19 +227,3 @@ def _within(values: np.ndarray, support: np.ndarray) -> np.ndarray:
     """The values inside the support and one step around it, elsewhere nan."""
     around = np.convolve(support, np.ones(3), mode="same") > 0
     return np.where(around, values, np.nan)
-
-
-def _panel_key(figure: "Figure", grid: PanelGrid) -> None:
-    from matplotlib.lines import Line2D  # as in `blank_figure`
-    from matplotlib.patches import Patch
-
-    panels = [panel for row in grid.panels for panel in row]
-    colour = panels[0].colour if len({panel.colour for panel in panels}) == 1 else INK
-    handles: list[Line2D | Patch] = [
-        Line2D([], [], color=NEUTRAL, lw=1.2, ls=DASHES, label="reference"),
-        Line2D([], [], color=colour, lw=1.6, label=grid.made),
-        Patch(color=colour, alpha=0.15, lw=0, label="support"),
-    ]
-    if any(panel.truth is not None for panel in panels):
-        handles.append(Line2D([], [], color=INK, lw=0.9, label="simulated anomaly"))
-    figure.legend(handles=handles, loc="outside lower center", ncols=4, **KEY)

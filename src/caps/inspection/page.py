@@ -25,14 +25,7 @@ from caps.inspection.tables import (
     stage_table,
 )
 from caps.inspection.views import View, code_clouds, expert_samples, recombined, view
-from caps.plots import (
-    FAMILY_COLOURS,
-    Picture,
-    Section,
-    need_matplotlib,
-    sections_page,
-    write_png,
-)
+from caps.plots import FAMILY_COLOURS, Picture, Section, need_matplotlib, sections_page, write_png
 from caps.realize import Pretrained, Sampler, router_figures, sampler_table
 from caps.replacing import check_file, check_room
 from caps.simulate import FAMILIES, GENERATORS, OPERATIONS, simulate_pairs

@@ -1,13 +1,6 @@
 """One runner for many tasks, in processes of this machine or on Ray; one guarded process alone."""
 
-from caps.jobs.engines import (
-    Engine,
-    EngineName,
-    ProcessEngine,
-    RayEngine,
-    open_engine,
-    run_tasks,
-)
+from caps.jobs.engines import Engine, EngineName, ProcessEngine, RayEngine, open_engine, run_tasks
 from caps.jobs.threads import (
     CALM,
     ONE_THREAD,

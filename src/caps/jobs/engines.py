@@ -104,28 +104,25 @@ class RayEngine:
         self.most, self.seconds = workers, seconds
         self.is_ours = not ray.is_initialized()
         if self.is_ours:
-            self._connect(address)
+            given: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
+            if address is None:
+                # Ray's workers give way to all else by default: on a busy machine, a standstill.
+                os.environ.setdefault("RAY_worker_niceness", "0")
+                address = "local"
+                given |= {"num_cpus": workers or cores(), "include_dashboard": False}
+            try:
+                ray.init(address=address, **given)
+            except Exception as error:  # of many kinds, and Exception itself when Ray is slow
+                raise InputError(
+                    f"no Ray cluster answers at {address} ({error})",
+                    "start one with `ray start --head` and name it, leave Ray to start its own, or "
+                    "use --engine local; from Ray 2.59 on a cluster may ask for a token: then set "
+                    "RAY_AUTH_MODE=token here too",
+                ) from None
         # A task that is lost with its node comes back here, to be counted and tried again.
         options = {"num_cpus": 1, "max_retries": 0, "runtime_env": {"env_vars": ONE_THREAD}}
         self.remote = ray.remote(**options)(lambda function, task: function(task))
         self.running: dict[Any, tuple[Any, float]] = {}
-
-    def _connect(self, address: str | None) -> None:
-        options: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
-        if address is None:
-            # Ray's workers give way to everything else by default: on a busy machine, a standstill.
-            os.environ.setdefault("RAY_worker_niceness", "0")
-            address = "local"
-            options |= {"num_cpus": self.most or cores(), "include_dashboard": False}
-        try:
-            self.ray.init(address=address, **options)
-        except Exception as error:  # of many kinds, and Exception itself when Ray is slow
-            raise InputError(
-                f"no Ray cluster answers at {address} ({error})",
-                "start one with `ray start --head` and name it, leave Ray to start its own, or use "
-                "--engine local; from Ray 2.59 on a cluster may ask for a token: then set "
-                "RAY_AUTH_MODE=token here too",
-            ) from None
 
     @property
     def slots(self) -> int:

@@ -1,15 +1,7 @@
 """How everything looks: one palette, one thinning of lines, one matplotlib style, one HTML page."""
 
 from caps.plots.drawing import draw, draw_lines
-from caps.plots.html import (
-    Cell,
-    Picture,
-    Section,
-    Table,
-    plotly_script,
-    render_page,
-    sections_page,
-)
+from caps.plots.html import Cell, Picture, Section, Table, plotly_script, render_page, sections_page
 from caps.plots.style import (
     DARK,
     DISTINCT,

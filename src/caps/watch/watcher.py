@@ -4,6 +4,7 @@ import json
 import math
 import time
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass, field
 from itertools import groupby
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
@@ -41,6 +42,7 @@ EVENT = (
 ADVICE = "the scores no longer look like those of calibration: fit again on recent rows"
 
 
+@dataclass(eq=False)
 class Watcher:
     """Feeds what is read to one stream for each series id and tells what happens.
 
@@ -49,37 +51,32 @@ class Watcher:
     scores the rows since then again, none of which had told anything.
     """
 
-    def __init__(
-        self,
-        model_of: ModelOf,
-        lines: Lines,
-        records: Records,
-        tell: Callable[[str], None],
-        *,
-        webhook: Webhook | None = None,
-        state: WatchState | None = None,
-        lateness: int = 0,
-        recovery: int | np.timedelta64 | None = None,
-        updates: bool = False,
-        save_every: float = 60.0,
-    ) -> None:
-        self.model_of, self.lines, self.records, self.tell = model_of, lines, records, tell
-        self.webhook, self.state = webhook, state
-        self.lateness, self.recovery = lateness, recovery
-        self.updates, self.save_every = updates, save_every
-        self.streams: dict[str, Stream] = {}
-        self.incidents: dict[str, Incidents] = {}
-        self.silences: dict[str, Silence] = {}
-        self.unknown = 0  # rows of series without a model
-        self.usable = 0  # rows of this run with a value for a model
-        self.remarks = Remarks()
-        self.restarts = lines.restarts
-        self.saved_at = time.monotonic()
+    model_of: ModelOf
+    lines: Lines
+    records: Records
+    tell: Callable[[str], None]
+    _: KW_ONLY
+    webhook: Webhook | None = None
+    state: WatchState | None = None
+    lateness: int = 0
+    recovery: int | np.timedelta64 | None = None
+    updates: bool = False
+    save_every: float = 60.0
+    streams: dict[str, Stream] = field(default_factory=dict, init=False)
+    incidents: dict[str, Incidents] = field(default_factory=dict, init=False)
+    silences: dict[str, Silence] = field(default_factory=dict, init=False)
+    remarks: Remarks = field(default_factory=Remarks, init=False)
+    unknown: int = field(default=0, init=False)  # rows of series without a model
+    usable: int = field(default=0, init=False)  # rows of this run with a value for a model
+
+    def __post_init__(self) -> None:
+        records, state = self.records, self.state
+        self.restarts, self.saved_at = self.lines.restarts, time.monotonic()
         records.complain = lambda complaint: self.remarks.count(
             "malformed lines", records.malformed, complaint
         )
-        if webhook is not None and state is not None:
-            webhook.arrived = lambda name: state.note("sent", name)
+        if self.webhook is not None and state is not None:
+            self.webhook.arrived = lambda name: state.note("sent", name)
 
     def run(self, stop: Callable[[], bool]) -> Line:
         """Watch until the input ends or `stop` says so; returns the counts."""
