@@ -11,6 +11,7 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -84,7 +85,10 @@ class OnnxModel(FittedModel):
         try:
             text = session.get_modelmeta().custom_metadata_map.get(DESCRIPTION)
             facts, banks = read_description(text)
-            fitted = build(facts["model"], banks, _Detectors(session, facts["networks"]))
+            networks = {int(channel): int(own) for channel, own in facts["networks"].items()}
+            if sorted(networks.values()) != list(range(len(networks))):
+                raise ArtifactError("networks and channels differ", "export it again")
+            fitted = build(facts["model"], banks, partial(_detector, session, networks))
             configs_of(fitted)
             alarm_rate(facts["alarms"], fitted.step)
             bets = np.array(facts["bets"], dtype=np.float64)
@@ -121,25 +125,18 @@ class OnnxModel(FittedModel):
         return Series(np.where(seen, values, np.nan), seen, self.names_)
 
 
-class _Detectors:
-    """Makes the detectors of channels, given which weights in the graph are whose."""
-
-    def __init__(self, session: Any, networks: Mapping[str, int]) -> None:
-        self.session = session
-        self.networks = {int(channel): int(network) for channel, network in networks.items()}
-        if sorted(self.networks.values()) != list(range(len(self.networks))):
-            raise ArtifactError("networks and channels differ", "export it again")
-
-    def __call__(self, channel: int, config: DetectorConfig) -> OnnxDetector:
-        inputs = {each.name: (each.type, each.shape[1:]) for each in self.session.get_inputs()}
-        outputs = {each.name: (each.type, each.shape[1:]) for each in self.session.get_outputs()}
-        windows = ("tensor(float)", [config.window])
-        if inputs != {WINDOWS: windows, CHANNEL: ("tensor(int64)", [])}:
-            raise ArtifactError("its graph takes no windows of the model", "export it again")
-        if outputs != {LOGITS: windows}:
-            raise ArtifactError("its graph gives no logits of windows", "export it again")
-        network = np.array([self.networks[channel]], dtype=np.int64)
-        return OnnxDetector(self.session, network, config)
+def _detector(
+    session: Any, networks: Mapping[int, int], channel: int, config: DetectorConfig
+) -> OnnxDetector:
+    """The detector of a channel, given which weights in the graph are whose."""
+    inputs = {each.name: (each.type, each.shape[1:]) for each in session.get_inputs()}
+    outputs = {each.name: (each.type, each.shape[1:]) for each in session.get_outputs()}
+    windows = ("tensor(float)", [config.window])
+    if inputs != {WINDOWS: windows, CHANNEL: ("tensor(int64)", [])}:
+        raise ArtifactError("its graph takes no windows of the model", "export it again")
+    if outputs != {LOGITS: windows}:
+        raise ArtifactError("its graph gives no logits of windows", "export it again")
+    return OnnxDetector(session, np.array([networks[channel]], dtype=np.int64), config)
 
 
 def _session(content: bytes, name: str, threads: int) -> Any:

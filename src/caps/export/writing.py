@@ -101,27 +101,21 @@ class Stacked(nn.Module):
         with torch.device("meta"):
             layers = Detector(config).eval()
         self._layers = (layers,)  # in a tuple: its own weights are no part of the graph
-        self.names = [
-            name for name, each in layers.state_dict().items() if each.is_floating_point()
-        ]
+        weights = {name: w for name, w in layers.state_dict().items() if w.is_floating_point()}
+        self.names = {f"stack{index}": name for index, name in enumerate(weights)}  # in the graph
         generator = torch.Generator().manual_seed(0)
-        for index, name in enumerate(self.names):
-            shape = layers.state_dict()[name].shape
+        for stack, name in self.names.items():
             # All different: the exporter makes one of equal ones.
-            self.register_buffer(stack(index), torch.rand(count, *shape, generator=generator))
+            random = torch.rand(count, *weights[name].shape, generator=generator)
+            self.register_buffer(stack, random)
 
     def forward(self, windows: Tensor, channel: Tensor) -> Tensor:  # (batch, time), (1,)
         weights = {
-            name: self.get_buffer(stack(index)).index_select(0, channel).squeeze(0)
-            for index, name in enumerate(self.names)
+            name: self.get_buffer(stack).index_select(0, channel).squeeze(0)
+            for stack, name in self.names.items()
         }
         logits: Tensor = torch.func.functional_call(self._layers[0], weights, (windows,))
         return logits
-
-
-def stack(index: int) -> str:
-    """The name in the graph of the weights at an index among the names."""
-    return f"stack{index}"
 
 
 def graph_of(detectors: Sequence[Detector], description: str) -> bytes:
@@ -137,7 +131,7 @@ def graph_of(detectors: Sequence[Detector], description: str) -> bytes:
     model = ModelProto()
     model.CopyFrom(template)
     states = [detector.state_dict() for detector in detectors]
-    waiting = {stack(index): name for index, name in enumerate(names)}
+    waiting = dict(names)
     for tensor in model.graph.initializer:
         if name := waiting.pop(tensor.name, None):
             weights = torch.stack([state[name] for state in states]).numpy()
@@ -153,7 +147,7 @@ def graph_of(detectors: Sequence[Detector], description: str) -> bytes:
 
 
 @lru_cache(maxsize=REMEMBERED)
-def _template(config: DetectorConfig, count: int) -> tuple[list[str], Any]:
+def _template(config: DetectorConfig, count: int) -> tuple[dict[str, str], Any]:
     """The names of the weights, and a graph that holds others instead."""
     stacked = Stacked(config, count).eval()
     with _quiet():

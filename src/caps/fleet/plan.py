@@ -1,6 +1,7 @@
 """Which series a fleet is made of: files in a folder, a manifest, a long table or a wide one."""
 
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -10,7 +11,9 @@ from urllib.parse import quote
 from caps.errors import InputError
 from caps.series import Origin, Series, read, read_many
 
-SUFFIXES = (".csv", ".csv.gz", ".csv.bz2", ".csv.xz", ".parquet", ".pq")
+TABLE = re.compile(
+    r"([^.].*)\.(csv|csv\.gz|csv\.bz2|csv\.xz|parquet|pq)", re.IGNORECASE | re.DOTALL
+)
 MANIFEST_COLUMNS = ("file", "column", "id", "train")
 LONGEST_NAME = 120  # bytes: room for the ends that temporary names add
 
@@ -101,18 +104,17 @@ def _completed(entry: Entry, columns: tuple[str, ...] | None, train: str | None)
 
 
 def _files(folder: Path) -> list[Entry]:
-    found = sorted(path for path in folder.iterdir() if _stem(path) is not None and path.is_file())
+    files = sorted(path for path in folder.iterdir() if path.is_file())
+    found = [Entry(name, path, _stamp(path)) for path in files if (name := _stem(path))]
     if not found:
         raise InputError(f"{folder} holds no CSV or Parquet file", "name the folder of the series")
-    return [Entry(str(_stem(path)), path, _stamp(path)) for path in found]
+    return found
 
 
 def _stem(path: Path) -> str | None:
     """The name without what tells the format; None for files that are no tables."""
-    if path.name.startswith("."):
-        return None
-    end = max((end for end in SUFFIXES if path.name.lower().endswith(end)), key=len, default=None)
-    return None if end is None else path.name[: -len(end)] or None
+    found = TABLE.fullmatch(path.name)
+    return None if found is None else found[1]
 
 
 def _is_manifest(path: Path) -> bool:

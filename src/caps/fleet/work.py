@@ -73,12 +73,9 @@ class Task:
         """The facts of an earlier run with the same key."""
         try:
             content = parse_json(self.marker.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+            return dict(content["facts"]) if content["key"] == self.key else None
+        except (OSError, ValueError, TypeError, KeyError):  # none yet, or cut off
             return None
-        if not isinstance(content, dict) or content.get("key") != self.key:
-            return None
-        facts = content.get("facts")
-        return facts if isinstance(facts, dict) else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 LEGEND_COLUMNS = 4
 INK = LIGHT["--ink"]
+STATUS = ("normal", "anomalous")
+COLOURS = {"normal": NEUTRAL, "anomalous": LIGHT["--event"], **FAMILY_COLOURS}
 DASHES = (0, (3, 1.5))
 # Supports up to this long are too narrow to be seen as a shade and get circles too.
 FEW_STEPS = 4
@@ -64,16 +66,15 @@ class Cloud:
     points: np.ndarray  # (count, 2)
     label: np.ndarray  # (count,) index into names
     names: Sequence[str]
-    colours: Sequence[str]
 
 
-def mode_colours(names: Sequence[str]) -> list[str]:
-    """One colour for each mode: the family's own, else the next of a fixed list.
+def colour_of(name: str, k: int) -> str:
+    """The colour of a family or a status; of another mode, the kth, that of a fixed list.
 
-    >>> mode_colours(["trend", "point"])
-    ['#1d7d46', '#b8323f']
+    >>> colour_of("trend", 0), colour_of("cluster 2", 1)
+    ('#1d7d46', '#d55e00')
     """
-    return [FAMILY_COLOURS.get(name, DISTINCT[k % len(DISTINCT)]) for k, name in enumerate(names)]
+    return COLOURS.get(name, DISTINCT[k % len(DISTINCT)])
 
 
 def draw_losses(stages: Mapping[str, Mapping[str, Sequence[float]]]) -> "Figure":
@@ -96,9 +97,10 @@ def draw_clouds(clouds: Sequence[Cloud]) -> "Figure":
     figure = blank_figure(4.8 * len(clouds), 4.8 + 0.25 * legend_rows)
     for axis, cloud in zip(figure.subplots(1, len(clouds), squeeze=False)[0], clouds, strict=True):
         # One scatter in the order given: the classes are mixed, so none hides the others.
-        colours = np.asarray(cloud.colours)[cloud.label]
-        axis.scatter(*cloud.points.T, c=colours, s=9, alpha=0.65, lw=0)
-        for name, colour in zip(cloud.names, cloud.colours, strict=True):
+        colours = {name: colour_of(name, k) for k, name in enumerate(cloud.names)}
+        inks = np.array(list(colours.values()))[cloud.label]
+        axis.scatter(*cloud.points.T, c=inks, s=9, alpha=0.65, lw=0)
+        for name, colour in colours.items():
             axis.scatter([], [], c=colour, s=28, lw=0, label=name)
         tidy(axis)
         axis.tick_params(labelbottom=False, labelleft=False)

@@ -19,8 +19,7 @@ from caps.plots.style import (
     tidy,
     write_png,
 )
-from caps.plots.thinning import Line, thin_line
-from caps.plots.timeline import Timeline, words
+from caps.plots.timeline import Line, Timeline, thin_line, words
 
 __all__ = [
     "DARK",

@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from caps.plots.style import LIGHT, blank_figure, name_left, tidy
-from caps.plots.thinning import thin_line
-from caps.plots.timeline import Timeline
+from caps.plots.timeline import Timeline, thin_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

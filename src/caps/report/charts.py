@@ -1,5 +1,6 @@
 """The charts as plain data for plotly: positions and values in arrays, colours by role."""
 
+from collections import Counter
 from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -71,15 +72,11 @@ TIME_AXIS: Chart = {
 
 def shown_channels(report: Report) -> list[Channel]:
     """The channels of the overview, in the order given."""
-    if len(report.channels) <= MOST_CHANNELS:
-        return list(report.channels)
-    weight = {channel.name: 0.0 for channel in report.channels}
+    weight: Counter[str] = Counter()
     for event in report.events:
-        for name, share in event.contributions.items():
-            weight[name] = weight.get(name, 0.0) + share
-    ranked = sorted(report.channels, key=lambda channel: -weight[channel.name])
-    chosen = {id(channel) for channel in ranked[:MOST_CHANNELS]}
-    return [channel for channel in report.channels if id(channel) in chosen]
+        weight.update(event.contributions)  # shares add up, too
+    chosen = sorted(report.channels, key=lambda channel: -weight[channel.name])[:MOST_CHANNELS]
+    return [channel for channel in report.channels if channel in chosen]
 
 
 def overview_chart(report: Report, timeline: Timeline) -> Chart:

@@ -90,15 +90,11 @@ class Records:
 
     def restore(self, layout: Mapping[str, Any]) -> None:
         """Go on without a first line."""
-        self._use(layout)
-        self.before = layout["before"]
+        self.columns, self.delimiter = layout["columns"], layout["delimiter"]
+        self.time, self.before = layout["time"], layout.get("before")
 
     def _now(self) -> dict[str, Any]:
         return {"columns": self.columns, "delimiter": self.delimiter, "time": self.time}
-
-    def _use(self, layout: Mapping[str, Any]) -> None:
-        self.columns, self.delimiter = layout["columns"], layout["delimiter"]
-        self.time = layout["time"]
 
     def _record(self, text: str) -> Record | None:
         """The row in a line; None if it is a header."""
@@ -132,7 +128,7 @@ class Records:
         elif self.before is not None and self.before["delimiter"]:
             if not any(map(_is_number, _fields(text, self.before["delimiter"]))):
                 raise self._other_header(fields)
-            self._use(self.before)
+            self.restore(self.before)
         else:
             raise InputError(
                 f"the first line has {'two columns' if odd in fields else 'no column'} {odd!r}: "

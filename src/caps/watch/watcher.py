@@ -202,7 +202,14 @@ class Watcher:
             if model is None:
                 return None
             self.streams[name] = model.stream(lateness=self.lateness)
-            self.incidents[name] = Incidents(_rows(self.recovery, model.fitted_.step))
+            recovery, step = self.recovery, model.fitted_.step
+            if isinstance(recovery, np.timedelta64):
+                if step is None:
+                    raise InputError(
+                        "the model knows no times", "give --recovery as a number of rows"
+                    )
+                recovery = math.ceil(recovery / step)
+            self.incidents[name] = Incidents(recovery)
             self.silences[name] = Silence(model.fitted_.names)
         return self.streams[name]
 
@@ -293,14 +300,6 @@ def _event(name: str, change: EventChange, incident: int, alert: bool) -> Line:
         "id": f"{name}:{facts['start'] or change.start}:{what}",
         **{key: facts[key] for key in EVENT},
     }
-
-
-def _rows(recovery: int | np.timedelta64 | None, step: np.timedelta64 | None) -> int | None:
-    if not isinstance(recovery, np.timedelta64):
-        return recovery
-    if step is None:
-        raise InputError("the model knows no times", "give --recovery as a number of rows")
-    return math.ceil(recovery / step)
 
 
 def _moment(time: int | None) -> str | None:
