@@ -44,7 +44,6 @@ def render_report(report: Report) -> str:
     ranked = sorted(report.events, key=lambda event: -event.score)
     tabled = sorted(ranked[:MOST_ROWS], key=lambda event: event.start)
     detailed = sorted(ranked[:MOST_PANELS], key=lambda event: event.start)
-    rows = [_event_row(event, timeline) for event in tabled]
     return render_page(
         "report/report.html.j2",
         title=report.title,
@@ -59,33 +58,18 @@ def render_report(report: Report) -> str:
             "facts": "Model and run" if report.model or report.run else "",
         },
         report=report,
-        rows=rows,
-        details=[row for row in rows if row["event"] in detailed],
+        events=tabled,
+        details=detailed,
+        timeline=timeline,
         hidden_channels=len(report.channels) - len(shown_channels(report)),
         charts=htmlsafe_json_dumps(
             _charts(report, detailed, timeline), default=_encoded, allow_nan=False
         ),
         plotly=Markup(plotly_script()),
-        figure=figure,
-        alarms=alarms,
+        effects=any(effect(event) for event in tabled),
         kinds=KINDS,
+        **{word.__name__: word for word in (figure, alarms, rarity, effect, carriers)},
     )
-
-
-def _event_row(event: EventCard, timeline: Timeline) -> dict[str, Any]:
-    """An event in the words of the page."""
-    return {
-        "event": event,
-        "start": timeline.moment(event.start),
-        "last": timeline.moment(event.end - 1),
-        "peak": timeline.moment(event.peak),
-        "lasting": timeline.lasting(event.start, event.end),
-        "score": figure(event.score),
-        "rarity": rarity(event.p_value),
-        "effect": effect(event),
-        "carriers": carriers(event),
-        "kinds": sorted(event.kind_scores.items(), key=lambda item: -item[1]),
-    }
 
 
 def _facts(report: Report, timeline: Timeline) -> dict[str, str]:
