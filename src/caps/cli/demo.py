@@ -17,7 +17,6 @@ from caps.cli.options import Json
 from caps.cli.results import Run, print_events, write_table
 from caps.errors import InputError
 from caps.events import event_table
-from caps.jobs import set_default_threads
 from caps.metrics import Evaluation, Floors, evaluate, floors
 from caps.plots import LIGHT, SMALL, draw_lines, name_left, need_matplotlib, write_png
 from caps.replacing import check_folder
@@ -41,6 +40,7 @@ class Outcome:
 
     run: Run
     events: dict[Incident, list[int]]  # numbers of those that belong to each incident
+    false_events: list[int]  # that belong to none, those of the training part included
     score: np.ndarray
     labels: np.ndarray
     result: Evaluation
@@ -50,12 +50,6 @@ class Outcome:
     def found(self) -> int:
         """Incidents with at least one event."""
         return sum(map(bool, self.events.values()))
-
-    @property
-    def false_events(self) -> list[int]:
-        """Numbers of the events that belong to no incident, those of the training part included."""
-        true = {number for numbers in self.events.values() for number in numbers}
-        return [each.number for each in self.run.explained if each.number not in true]
 
 
 def demo(
@@ -76,7 +70,6 @@ def demo(
     """
     check_folder(out, kind=KIND)
     telemetry = month_of_telemetry(seed)
-    set_default_threads()
     train = telemetry.train_end
     options = FitOptions(train=train, alarms=alarms, seed=seed, pretrained=pretrained)
     with writing_together(out, kind=KIND, version=VERSION) as staging:
@@ -108,7 +101,10 @@ def _detect(path: Path, telemetry: Telemetry, options: FitOptions) -> Outcome:
     score = np.nan_to_num(run.analysis.score[run.train_rows :]).round(9)
     result = evaluate(score, labels, window=STEPS_PER_DAY)
     events = {incident: _events_of(incident, run) for incident in telemetry.incidents}
-    return Outcome(run, events, score, labels, result, floors(labels, window=result.window))
+    true = set().union(*events.values())
+    false = [each.number for each in run.explained if each.number not in true]
+    floor = floors(labels, window=result.window)
+    return Outcome(run, events, false, score, labels, result, floor)
 
 
 def _events_of(incident: Incident, run: Run) -> list[int]:

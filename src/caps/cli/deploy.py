@@ -17,7 +17,6 @@ def export(model: Model, *, onnx: Path, json_output: Json = False) -> None:
     Args:
         onnx: File to write: networks, scale, memory and calibration, all in one.
     """
-    set_default_threads()
     # Here: torch takes seconds, which `caps --help` does not need.
     from caps.estimator import CAPS
     from caps.export import write_onnx

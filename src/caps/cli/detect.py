@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 from caps.artifacts import writing_together
+from caps.cli import results
 from caps.cli.options import (
     Budget,
     Json,
@@ -15,20 +16,8 @@ from caps.cli.options import (
     takes_fit_options,
 )
 from caps.cli.progress import progress_line
-from caps.cli.results import (
-    Run,
-    TableFormat,
-    analyze_file,
-    check_table,
-    event_facts,
-    print_events,
-    print_summary,
-    write_scores,
-    write_table,
-)
 from caps.errors import InputError
 from caps.events import event_table
-from caps.jobs import set_default_threads
 from caps.replacing import check_folder
 from caps.report import write_report
 from caps.scoring import FitOptions
@@ -44,7 +33,7 @@ def detect(
     options: FitOptions,
     known: Known = (),
     out: Path | None = None,
-    format: TableFormat = "csv",
+    format: results.TableFormat = "csv",
     json_output: Json = False,
 ) -> None:
     """Find the anomalies of a series: fit, score, threshold, events and report.
@@ -58,19 +47,18 @@ def detect(
     check_folder(folder, kind=RESULTS)
     if folder.resolve() in file.resolve().parents:
         raise InputError(f"{file} lies in {folder}, which is replaced", "name another --out")
-    set_default_threads()
-    run = Run.of(file, options, title=file.name, known=spans_in(known))
+    run = results.Run.of(file, options, title=file.name, known=spans_in(known))
     scores, events = f"scores.{format}", f"events.{format}"
     with writing_together(folder, kind=RESULTS, version=VERSION) as staging:
         write_report(run.report(), staging / "report.html")
-        write_scores(run.analysis, staging / scores)
-        write_table(event_table(run.analysis, run.explained), staging / events)
+        results.write_scores(run.analysis, staging / scores)
+        results.write_table(event_table(run.analysis, run.explained), staging / events)
         run.model.save(staging / "model")
     files = [folder / name for name in ("report.html", scores, events, "model")]
     if json_output:
         print(json.dumps({**run.facts(), "files": [str(path) for path in files]}, indent=2))
     else:
-        print_summary(run, files)
+        results.print_summary(run, files)
 
 
 @takes_fit_options
@@ -83,7 +71,6 @@ def fit(
         file: CSV or Parquet file with one row for each moment and one column for each metric.
         out: Folder for the model.
     """
-    set_default_threads()
     # torch: two seconds that --help does without
     from caps.estimator import CAPS
     from caps.scoring import KIND
@@ -131,10 +118,9 @@ def score(
         file: CSV or Parquet file with the metrics the model was fitted on.
         out: File for score, p_value, flag and event of each row: .csv or .parquet.
     """
-    check_table(out, file)
-    set_default_threads()
-    fitted, analysis = analyze_file(model, file, alarms=alarms, time=time)
-    write_scores(analysis, out)
+    results.check_table(out, file)
+    fitted, analysis = results.analyze_file(model, file, alarms=alarms, time=time)
+    results.write_scores(analysis, out)
     facts = {
         "rows": len(analysis.series),
         "flagged": int(analysis.flag.sum()),
@@ -171,13 +157,12 @@ def events(
             they name the kinds of events.
     """
     if out is not None:
-        check_table(out, file)
-    set_default_threads()
-    _, analysis = analyze_file(model, file, alarms=alarms, time=time, pretrained=pretrained)
+        results.check_table(out, file)
+    _, analysis = results.analyze_file(model, file, alarms=alarms, time=time, pretrained=pretrained)
     explained = analysis.explanations()
     if out is not None:
-        write_table(event_table(analysis, explained), out)
+        results.write_table(event_table(analysis, explained), out)
     if json_output:
-        print(json.dumps([event_facts(each) for each in explained], indent=2))
+        print(json.dumps([results.event_facts(each) for each in explained], indent=2))
     else:
-        print_events(explained, analysis.series)
+        results.print_events(explained, analysis.series)

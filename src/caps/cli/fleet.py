@@ -23,7 +23,6 @@ from caps.fleet import (
     lead,
     score_fleet,
 )
-from caps.jobs import set_default_threads
 from caps.scoring import FitOptions
 from caps.series import write_moment
 
@@ -77,7 +76,6 @@ def fit(
             --id, a long one.
         out: Folder for models, scores, events, series.parquet and summary.html.
     """
-    set_default_threads()
     entries = find_series(source, id=id, columns=options.columns, time=options.time)
     with progress_line() as progress:
         result = fit_fleet(entries, out, options, **asdict(running), progress=progress)
@@ -110,7 +108,6 @@ def score(
         alarms: Another alarm budget than the models'.
         pretrained: Folder of the pretrained weights of the fit, if they were not the shipped ones.
     """
-    set_default_threads()
     options = ScoreOptions(alarms=alarms, time=time, pretrained=pretrained)
     chosen = None if columns is None else names_in(columns, "--columns cpu,load")
     entries = find_series(source, id=id, columns=chosen, time=time)

@@ -9,6 +9,7 @@ from cyclopts import App, CycloptsError, UnknownCommandError
 
 import caps
 from caps.errors import CapsError, InputError
+from caps.jobs import set_default_threads
 
 INTERRUPTED = 130  # what shells report for Ctrl-C
 
@@ -65,6 +66,7 @@ for index, (name, text) in enumerate(COMMANDS.items()):
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run one command and end the process with its exit code."""
+    set_default_threads()  # before a command imports numpy and torch
     try:
         try:
             app(arguments)

@@ -13,7 +13,6 @@ from rich.table import Table
 from caps.cli.options import Flag, Json
 from caps.cli.progress import progress_line
 from caps.errors import InputError
-from caps.jobs import set_default_threads
 from caps.replacing import check_file, check_folder
 
 if TYPE_CHECKING:
@@ -132,7 +131,6 @@ def pretrain(
         accelerator: cpu or cuda.
         devices: Number of training processes or GPUs.
     """
-    set_default_threads()
     # torch: two seconds that --help does without
     from caps.realize import Pretraining, preset_named, resized, size_table
     from caps.training import start_fabric
@@ -207,7 +205,6 @@ def inspect(
             ones).
         samplers: Also compare samplers and steps in quality and cost, which takes some minutes.
     """
-    set_default_threads()
     # Torch takes seconds, which `caps --help` does not pay.
     from caps.inspection import SAMPLERS, inspect_pretrained
     from caps.realize import Pretrained

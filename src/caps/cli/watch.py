@@ -11,7 +11,6 @@ from cyclopts import Parameter
 
 from caps.cli.options import Budget, Flag
 from caps.errors import CapsError, InputError
-from caps.jobs import set_default_threads
 
 if TYPE_CHECKING:
     import numpy as np
@@ -64,8 +63,7 @@ def watch(
     if save_every < 0:
         raise InputError("--save-every is below 0", "give 0 or more")
     quiet_time = _recovery(recovery)
-    set_default_threads()
-    # a second that --help does without; numpy reads the number of threads when it is imported
+    # a second that --help does without
     from caps.watch import Lines, Records, Watcher, WatchState, Webhook
 
     one, model_of = _models(model, several=id is not None, alarms=alarms)

@@ -8,22 +8,7 @@ import numpy as np
 
 from caps.artifacts import write_text
 from caps.errors import InputError
-from caps.inspection.figures import (
-    Panel,
-    PanelGrid,
-    draw_clouds,
-    draw_confusion,
-    draw_losses,
-    draw_panels,
-    varied,
-)
-from caps.inspection.tables import (
-    realization_table,
-    representation_table,
-    samplers_table,
-    sizes_table,
-    stage_table,
-)
+from caps.inspection import figures, tables
 from caps.inspection.views import View, code_clouds, expert_samples, recombined, view
 from caps.plots import FAMILY_COLOURS, Picture, Section, need_matplotlib, sections_page, write_png
 from caps.realize import Pretrained, Sampler, router_figures, sampler_table
@@ -120,18 +105,18 @@ def draw_gallery(
         names.append(OPERATIONS[operation].replace(" ", "\n", 1))
         panels.append(
             [
-                Panel(
+                figures.Panel(
                     pairs.normal[row],
                     pairs.anomalous[row],
                     pairs.support[row],
                     FAMILY_COLOURS[FAMILIES[pairs.family[row]]],
                     title=GENERATORS[pairs.generator[row]],
                 )
-                for row in varied(rows, pairs.generator[rows], columns)
+                for row in figures.varied(rows, pairs.generator[rows], columns)
             ]
         )
-    grid = PanelGrid(panels, names, [""] * columns, made="anomalous member")
-    write_png(draw_panels(grid, width=2.8, height=1.25), Path(path))
+    grid = figures.PanelGrid(panels, names, [""] * columns, made="anomalous member")
+    write_png(figures.draw_panels(grid, width=2.8, height=1.25), Path(path))
 
 
 def _check(
@@ -161,8 +146,8 @@ def _training(stages: Mapping[str, Any], add: Add) -> Section:
         "their running mean.",
         "every curve falls and then levels off; none climbs at the end, and the experts' outside "
         "loss ends far below their main loss.",
-        [add("losses", draw_losses(curves), "Loss curves by stage.")],
-        [stage_table(stages)],
+        [add("losses", figures.draw_losses(curves), "Loss curves by stage.")],
+        [tables.stage_table(stages)],
     )
 
 
@@ -180,7 +165,7 @@ def _codes(seen: View, add: Add, seed: int) -> tuple[Section, dict[str, float]]:
         f"{family:.0%} have its family (33% by chance).",
         "normal and anomalous lie on top of each other in z_s, while z_a falls into regions of one "
         "colour. This is qualitative evidence; it does not prove independence.",
-        [add("codes", draw_clouds(clouds), caption)],
+        [add("codes", figures.draw_clouds(clouds), caption)],
     )
     return section, shares
 
@@ -204,8 +189,8 @@ def _recombination(seen: View, add: Add, seed: int) -> Section:
         "the diagonal comes close to the simulated anomaly, and outside the support nothing "
         "changes.",
         [
-            add("recombination", draw_panels(made), caption),
-            add("recombination-decoder", draw_panels(decoded), smoother),
+            add("recombination", figures.draw_panels(made), caption),
+            add("recombination-decoder", figures.draw_panels(decoded), smoother),
         ],
     )
 
@@ -223,7 +208,7 @@ def _experts(seen: View, add: Add, seed: int) -> Section:
         [
             add(
                 f"expert-{name.replace(' ', '-')}",
-                draw_panels(grid, width=3.0, height=1.45),
+                figures.draw_panels(grid, width=3.0, height=1.45),
                 f"Expert of mode {name}.",
             )
             for name, grid in grids.items()
@@ -233,18 +218,18 @@ def _experts(seen: View, add: Add, seed: int) -> Section:
 
 
 def _routing(seen: View, add: Add) -> tuple[Section, dict[str, Any]]:
-    figures = router_figures(seen.pretrained, seen.source)
-    figure = draw_confusion(np.array(figures["confusion"]), seen.names)
+    routed = router_figures(seen.pretrained, seen.source)
+    figure = figures.draw_confusion(np.array(routed["confusion"]), seen.names)
     section = Section(
         "Router",
         "Which mode the router associates with every unseen pair, from its structure code and its "
         "semantic code. It agrees with the pair's own mode in "
-        f"{figures['accuracy']:.1%} of the pairs.",
+        f"{routed['accuracy']:.1%} of the pairs.",
         "most of every row is on the diagonal. It does not say that anomalies of real series fall "
         "into the same modes.",
         [add("router", figure, "Percent of the pairs of each mode, counts in parentheses.")],
     )
-    return section, figures
+    return section, routed
 
 
 def _samplers(
@@ -265,16 +250,15 @@ def _samplers(
         "Residuals drawn with codes of the prior: their size and roughness over those of real "
         "residuals, and the time for one pair in batches on this machine.",
         "both ratios are near 1, and hardly change beyond the default's steps.",
-        tables=[samplers_table(table, f"{default.method}, {default.steps} steps")],
+        tables=[tables.samplers_table(table, f"{default.method}, {default.steps} steps")],
     )
     return section, table
 
 
 def _tables(pretrained: Pretrained) -> list[Section]:
     checks = pretrained.facts.get("checks", {})
-    table = sizes_table(pretrained.preset)
     text = "The sizes of this pretraining beside those of the paper."
-    sizes = Section("Sizes", text, tables=[table])
+    sizes = Section("Sizes", text, tables=[tables.sizes_table(pretrained.preset)])
     if not checks:
         return [sizes]
     measured = Section(
@@ -282,8 +266,8 @@ def _tables(pretrained: Pretrained) -> list[Section]:
         "Measured on unseen pairs at the end of pretraining and kept in the manifest. Figures with "
         "a goal are marked: ✓ within it, ✗ not.",
         tables=[
-            representation_table(checks["representation"]),
-            realization_table(checks["realization"]),
+            tables.representation_table(checks["representation"]),
+            tables.realization_table(checks["realization"]),
         ],
     )
     return [measured, sizes]

@@ -8,6 +8,7 @@ import torch
 from sklearn.decomposition import PCA
 from sklearn.manifold import TSNE
 from sklearn.neighbors import NearestNeighbors
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from torch import Tensor
 
@@ -84,11 +85,9 @@ def neighbour_share(codes: np.ndarray, label: np.ndarray, group: np.ndarray) -> 
 
 def project(codes: np.ndarray, *, seed: int) -> np.ndarray:
     """t-SNE of the codes' principal components: (count, 2)."""
-    scaled = StandardScaler().fit_transform(codes)
-    main = PCA(min(30, *scaled.shape), random_state=seed).fit_transform(scaled)
-    perplexity = min(30.0, (len(codes) - 1) / 3)
-    flat = TSNE(perplexity=perplexity, init="pca", random_state=seed).fit_transform(main)
-    return np.asarray(flat)
+    main = PCA(min(30, *codes.shape), random_state=seed)
+    flat = TSNE(perplexity=min(30.0, (len(codes) - 1) / 3), init="pca", random_state=seed)
+    return np.asarray(make_pipeline(StandardScaler(), main, flat).fit_transform(codes))
 
 
 def originals(pairs: PairBatch) -> list[int]:

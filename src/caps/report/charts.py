@@ -101,8 +101,9 @@ def overview_chart(report: Report, timeline: Timeline) -> Chart:
     layout["height"] += LABELS
     layout["margin"]["t"] += LABELS
     layout["xaxis"] |= {"nticks": 12, "title": {"text": _escaped(timeline.label), "standoff": 4}}
-    layout["shapes"] += _backdrop(report, timeline, last)
-    layout["annotations"] += _labels(report, timeline)
+    shapes, labels = _marks(report, timeline, last)
+    layout["shapes"] += shapes
+    layout["annotations"] += labels
     return {"data": [*data, *score], "layout": layout}
 
 
@@ -242,16 +243,23 @@ def _line(
     return [dots, lines]
 
 
-def _backdrop(report: Report, timeline: Timeline, score: int) -> list[Chart]:
-    """The training part, the events and the threshold."""
-    shapes = []
+def _marks(report: Report, timeline: Timeline, score: int) -> tuple[list[Chart], list[Chart]]:
+    """Bands of the training part and the strongest events, what is written above, the threshold."""
+    above = {"yref": "paper", "y": 1, "yanchor": "bottom", "yshift": 18, "showarrow": False}
+    shapes, labels = [], []
     if report.training_end:
-        training = band(timeline.extent(0, report.training_end))
-        shapes.append(
-            training | {"name": "training", "fillcolor": "--training", "line": {"width": 0}}
-        )
+        extent, font = timeline.extent(0, report.training_end), {"color": "--soft", "size": 11}
+        look = {"name": "training", "fillcolor": "--training", "line": {"width": 0}}
+        shapes.append(band(extent) | look)
+        text = {"text": "training part", "x": extent[0], "xanchor": "left", "font": font}
+        labels.append(above | text)
     strongest = sorted(report.events, key=lambda event: -event.score)[:MOST_BANDS]
-    shapes += [band(timeline.extent(event.start, event.end)) for event in strongest]
+    for rank, event in enumerate(strongest):
+        extent, font = timeline.extent(event.start, event.end), {"color": "--event", "size": 12}
+        shapes.append(band(extent))
+        if rank < MOST_LABELS:
+            middle = float(np.mean(extent))
+            labels.append(above | {"text": f"<b>{event.number}</b>", "x": middle, "font": font})
     threshold = {
         "type": "line",
         "name": "threshold",
@@ -263,22 +271,7 @@ def _backdrop(report: Report, timeline: Timeline, score: int) -> list[Chart]:
         "y1": report.threshold,
         "line": {"color": "--event", "width": 1.3, "dash": "dash"},
     }
-    return [*shapes, threshold]
-
-
-def _labels(report: Report, timeline: Timeline) -> list[Chart]:
-    """Numbers above the strongest events, and a word above the training part."""
-    above = {"yref": "paper", "y": 1, "yanchor": "bottom", "yshift": 18, "showarrow": False}
-    labels: list[Chart] = []
-    if report.training_end:
-        left = timeline.extent(0, report.training_end)[0]
-        font = {"color": "--soft", "size": 11}
-        labels.append(above | {"text": "training part", "x": left, "xanchor": "left", "font": font})
-    for event in sorted(report.events, key=lambda event: -event.score)[:MOST_LABELS]:
-        middle = float(np.mean(timeline.extent(event.start, event.end)))
-        font = {"color": "--event", "size": 12}
-        labels.append(above | {"text": f"<b>{event.number}</b>", "x": middle, "font": font})
-    return labels
+    return [*shapes, threshold], labels
 
 
 def _escaped(text: str) -> str:
