@@ -35,7 +35,8 @@ ROLES = {  # on light, on dark; the last two digits of eight say how much covers
     "--good": ("#1d7d46", "#62c48c"),
     "--hover": ("#ffffff", "#20252f"),
 }
-LIGHT, DARK = ({role: pair[k] for role, pair in ROLES.items()} for k in (0, 1))
+LIGHT = {role: light for role, (light, _) in ROLES.items()}
+DARK = {role: dark for role, (_, dark) in ROLES.items()}
 NEUTRAL = "#8a8f98"
 # For things that have no role; far apart also for colour-blind readers.
 DISTINCT = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b8860b", "#56b4e9", "#444444")
