@@ -3,11 +3,13 @@
 import time
 import traceback
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from caps.arrays import FloatArray
+from caps.bench.alarms import operator_figures
 from caps.bench.cells import Cell, Record, done_record, failed_record
 from caps.bench.datasets import LabelledSeries, SeriesFile, load_series
 from caps.bench.memory import PeakMemory
@@ -38,8 +40,13 @@ class Clock:
         self.last = now
 
 
-def run_cell(cell: Cell, file: SeriesFile, make: "MakeMethod") -> tuple[Record, FloatArray | None]:
-    """The record of a cell and, if nothing failed, the scores of the whole series."""
+def run_cell(
+    cell: Cell, file: SeriesFile, make: "MakeMethod", *, operator: bool = False
+) -> tuple[Record, FloatArray | None]:
+    """The record of a cell and, if nothing failed, the scores of the whole series.
+
+    With `operator` the method is fitted once more, for its figures at an alarm budget.
+    """
     clock, memory, cpu = Clock(), PeakMemory(), time.process_time()
     facts: Record = {}
     try:
@@ -53,6 +60,16 @@ def run_cell(cell: Cell, file: SeriesFile, make: "MakeMethod") -> tuple[Record, 
         clock.stop("score")
         results = _results(cell.method, scores, series)
         clock.stop("evaluate")
+        if operator:
+            results["operator"] = operator_figures(
+                cell.dataset,
+                method,
+                series,
+                scores,
+                fresh=lambda: make(cell.method, cell.seed),
+                fit=partial(fit_and_score, seed=cell.seed),
+            )
+            clock.stop("operator")
     except (Exception, SystemExit) as error:
         problem = f"{type(error).__name__}: {error}"
         clock.stop("failed")
@@ -76,6 +93,12 @@ def fit(method: "Method", series: LabelledSeries, seed: int) -> None:
         method.fit_labelled(train, series.labels[: series.train].astype(np.bool_))
     else:
         method.fit(train)
+
+
+def fit_and_score(method: "Method", series: LabelledSeries, seed: int) -> FloatArray:
+    """One score for every row of the series, from a method that learns its training part."""
+    fit(method, series, seed)
+    return checked_scores(method.score(series.values), len(series.values))
 
 
 def known_spans(series: LabelledSeries, seed: int) -> list[Span]:

@@ -50,7 +50,11 @@ class Table:
 
 
 def figure(
-    value: float, digits: int = 2, deviation: float | None = None, mark: Mark = ""
+    value: float,
+    digits: int = 2,
+    deviation: float | None = None,
+    mark: Mark = "",
+    interval: tuple[float, float] | None = None,
 ) -> Figure:
     """A number, or the sign for none.
 
@@ -62,6 +66,8 @@ def figure(
     text = f"{value:.{digits}f}"
     if deviation is not None and deviation == deviation:
         text += f" ± {deviation:.{digits}f}"
+    if interval is not None:
+        text += f" [{interval[0]:.{digits}f}, {interval[1]:.{digits}f}]"
     return Figure(text, float(value), mark)
 
 

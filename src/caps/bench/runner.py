@@ -30,6 +30,14 @@ class Task:
     file: SeriesFile
 
 
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a cell is to hold beside its metrics."""
+
+    scores: bool = False
+    operator: bool = False
+
+
 class RunProgress(Protocol):
     """What `run` reports to."""
 
@@ -72,6 +80,7 @@ def run(
     jobs: int = 1,
     minutes: float = MINUTES,
     save_scores: bool = False,
+    operator: bool = False,
     retry_failed: bool = False,
     engine: EngineName = "local",
     make: MakeMethod = make_method,
@@ -79,12 +88,16 @@ def run(
 ) -> Run:
     """Compute the cells that `out` lacks; safe to stop at any time and to call again.
 
+    With `save_scores` cells without their scores count as lacking, with `operator` those without
+    figures at an alarm budget.
+
     `make` gives a method by name and seed, from the table of `caps.bench.methods` if left out. It
     must be a function that child processes can import: at the top of a module.
     """
     _check(files, methods, seeds, jobs, minutes)
     tasks = planned(files, methods, seeds, make)
-    todo = [task for task in tasks if _is_open(task.cell, out, save_scores, retry_failed)]
+    wanted = Wanted(save_scores, operator)
+    todo = [task for task in tasks if _is_open(task.cell, out, wanted, retry_failed)]
     outdated = of_other_settings((task.cell for task in tasks), out)
     state = Run(len(tasks), skipped=len(tasks) - len(todo), outdated=outdated, jobs=jobs)
     out.mkdir(parents=True, exist_ok=True)
@@ -92,8 +105,9 @@ def run(
     clock = TimeLeft(todo, jobs)
     address = os.environ.get("RAY_ADDRESS") if engine == "ray" else None
     with open_engine(engine, workers=jobs, seconds=60 * minutes, ray_address=address) as opened:
-        for task, result, _ in run_tasks(todo, partial(compute, make, save_scores), opened):
+        for task, result, _ in run_tasks(todo, partial(compute, make, wanted), opened):
             record, scores = _lost(task, result) if isinstance(result, Lost) else result
+            _keep_operator(task.cell.path(out), record)
             write_cell(out, task.cell, record, scores)
             state.seconds = time.perf_counter() - began
             spent = sum(record["seconds"].values())
@@ -109,12 +123,12 @@ def run(
     return state
 
 
-def compute(make: MakeMethod, save_scores: bool, task: Task) -> tuple[Record, FloatArray | None]:
+def compute(make: MakeMethod, wanted: Wanted, task: Task) -> tuple[Record, FloatArray | None]:
     """The record of a cell and the scores to save, wherever it is computed."""
-    record, scores = run_cell(task.cell, task.file, make)
+    record, scores = run_cell(task.cell, task.file, make, operator=wanted.operator)
     if record["status"] == "failed":
         record["output"] = printed()
-    return record, scores if save_scores else None
+    return record, scores if wanted.scores else None
 
 
 def planned(
@@ -158,14 +172,23 @@ def _lost(task: Task, lost: Lost) -> tuple[Record, None]:
     return failed_record(task.cell, lost.kind, lost.problem, lost.output, facts), None
 
 
-def _is_open(cell: Cell, out: Path, save_scores: bool, retry_failed: bool) -> bool:
+def _keep_operator(path: Path, record: Record) -> None:
+    """A cell computed again for its scores keeps the figures at a budget that it had."""
+    before = read_cell(path)
+    if before is not None and "operator" in before and record["status"] == "done":
+        record.setdefault("operator", before["operator"])
+
+
+def _is_open(cell: Cell, out: Path, wanted: Wanted, retry_failed: bool) -> bool:
     path = cell.path(out)
     record = read_cell(path)
     if record is None:
         return True
     if record["status"] == "failed":
         return retry_failed
-    return save_scores and not path.with_suffix(".npy").is_file()
+    if wanted.operator and "operator" not in record:
+        return True
+    return wanted.scores and not path.with_suffix(".npy").is_file()
 
 
 def _check(

@@ -1,6 +1,6 @@
 """The tables of a run, rebuilt from its cells alone."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -8,6 +8,7 @@ import pandas as pd
 from caps.artifacts import replacing, write_text
 from caps.bench.cells import read_cells
 from caps.bench.methods import METHODS, make_method
+from caps.bench.operator_tables import operator_tables
 from caps.bench.published import (
     PAPER_SAYS,
     Kind,
@@ -51,9 +52,16 @@ MOST_LISTED = 20  # failed cells on the page; all are in cells.csv
 
 
 def build_tables(
-    out: Path, *, published: Sequence[Path] = (), common: bool = False
+    out: Path,
+    *,
+    published: Sequence[Path] = (),
+    common: bool = False,
+    apart: Collection[str] = (),
 ) -> tuple[list[Table], pd.DataFrame]:
-    """Every table of a run, and its cells as a frame."""
+    """Every table of a run, and its cells as a frame.
+
+    Datasets that stand `apart` have tables of alarms of their own.
+    """
     records = list(read_cells(out))
     current = _current(record["method"] for record in records)
     frame = cell_frame(records, current)
@@ -68,6 +76,7 @@ def build_tables(
             tables.append(_overall(summary, compared, kind, part, notes))
             shown = METRICS if part == "test" else ("vus_pr",)
             tables += [_by_dataset(summary, compared, kind, part, each, notes) for each in shown]
+        tables += operator_tables(compared, records, kind, apart)
         tables.append(_cost(cells, kind))
     figures = [read_series_figures(path) for path in published]
     if figures:

@@ -13,6 +13,7 @@ from caps.cli.progress import progress_line
 from caps.errors import InputError
 from caps.replacing import check_room
 
+SetName = Literal["dev-mini", "dev", "tune", "eva", "full"]
 Json = Annotated[bool, Parameter(name="--json", negative="")]
 
 bench = App(
@@ -35,12 +36,13 @@ def run(
     data: Annotated[list[Path], Parameter(negative="")],
     methods: str,
     out: Path,
-    set_name: Annotated[Literal["dev-mini", "dev", "full"] | None, Parameter(name="--set")] = None,
+    set_name: Annotated[SetName | None, Parameter(name="--set")] = None,
     files: Path | None = None,
     datasets: str | None = None,
     limit: int | None = None,
     seeds: str = "0",
     save_scores: Annotated[bool, Parameter(negative="")] = False,
+    operator: Annotated[bool, Parameter(negative="")] = False,
     retry_failed: Annotated[bool, Parameter(negative="")] = False,
     jobs: int = 1,
     minutes: float = 30.0,
@@ -50,17 +52,19 @@ def run(
     """Compute the results that are missing; stop and start again at any time.
 
     Example: caps bench run --data TSB-AD-U.zip --methods caps,lof --out results/
+    Example: caps bench run --data FOLDER --set eva --methods caps,lof --operator --out results/
 
     Parameters
     ----------
     data
-        Zip, folder or CSV file in the layout of TSB-AD; can be repeated.
+        Zip or CSV file in the layout of TSB-AD, or a folder of them; can be repeated.
     methods
         Names separated by commas, or "all".
     out
         Folder for the results; those already there are kept.
     set_name
-        A fixed set of series; everything in the data if left out.
+        dev-mini, dev: fixed lists. eva: what the data hold of TSB-AD's evaluation lists. tune: of
+        the others at most 16 a dataset, one channel, to 40,000 rows. Everything if left out.
     files
         Text file with the names of series, one a line, instead of a set.
     datasets
@@ -71,6 +75,8 @@ def run(
         Seeds separated by commas.
     save_scores
         Keep the scores of each whole series as .npy beside its result.
+    operator
+        Also measure alarms at a budget of 1/1000 rows, in hindsight and live: one more fit.
     retry_failed
         Compute again what failed before.
     jobs
@@ -83,17 +89,17 @@ def run(
         Print the counts as JSON.
     """
     # pandas and scikit-learn: a second that --help does without
-    from caps.bench import METHODS, find_series, listed_names, select, set_names
+    from caps.bench import METHODS, find_series, listed_names, select, series_of
     from caps.bench import run as run_cells
 
     if set_name is not None and files is not None:
         raise InputError("both --set and --files", "give one of them")
     check_room(out)
     wanted = list(METHODS) if methods == "all" else names_in(methods, "--methods caps,lof")
-    names = set_names(set_name) if set_name else listed_names(files) if files else None
+    found = find_series(data)
     chosen = select(
-        find_series(data),
-        names=names,
+        series_of(set_name, found) if set_name else found,
+        names=listed_names(files) if files else None,
         datasets=None if datasets is None else names_in(datasets, "--datasets NAB,UCR"),
         limit=limit,
     )
@@ -106,6 +112,7 @@ def run(
             jobs=jobs,
             minutes=minutes,
             save_scores=save_scores,
+            operator=operator,
             retry_failed=retry_failed,
             engine=engine,
             progress=line.cell,
@@ -142,11 +149,14 @@ def table(
     *,
     published: Annotated[list[Path] | None, Parameter(negative="")] = None,
     common: Annotated[bool, Parameter(negative="")] = False,
+    operator: Annotated[bool, Parameter(negative="")] = False,
+    apart: str | None = None,
     json_output: Json = False,
 ) -> None:
     """Rebuild all tables from the results: printed as Markdown, written in four formats.
 
     Example: caps bench table results/
+    Example: caps bench table results/ --operator --apart TODS
 
     Parameters
     ----------
@@ -156,14 +166,25 @@ def table(
         CSV file of TSB-AD's VUS-PR per series, to compare with; can be repeated.
     common
         Use only the series that every method finished.
+    operator
+        Print only the tables of alarms, of results made with `caps bench run --operator`.
+    apart
+        Datasets separated by commas that get tables of alarms of their own and count in no other.
     json_output
         Print the tables as JSON.
     """
     # pandas: half a second that --help does without
     from caps.bench import as_json, build_tables, markdown, write_tables
 
-    tables, frame = build_tables(folder, published=published or (), common=common)
+    separate = () if apart is None else names_in(apart, "--apart TODS")
+    tables, frame = build_tables(folder, published=published or (), common=common, apart=separate)
     written = write_tables(folder, tables, frame)
+    if operator:
+        tables = [each for each in tables if each.name.startswith("operator_")]
+        if not tables:
+            raise InputError(
+                f"{folder} holds no figures of alarms", "run caps bench run again with --operator"
+            )
     if json_output:
         print(json.dumps({each.name: as_json(each) for each in tables}, allow_nan=False))
         return

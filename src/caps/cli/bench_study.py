@@ -4,11 +4,11 @@ import json
 import shlex
 import sys
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 from cyclopts import Parameter
 
-from caps.cli.bench import seed_numbers
+from caps.cli.bench import SetName, seed_numbers
 from caps.cli.progress import ProgressLine
 from caps.errors import CapsError, InputError
 from caps.replacing import check_room
@@ -23,7 +23,7 @@ def study(
     page: Path | None = None,
     data: Annotated[list[Path] | None, Parameter(negative="")] = None,
     quick: Annotated[bool, Parameter(negative="")] = False,
-    set_name: Annotated[Literal["dev-mini", "dev", "full"] | None, Parameter(name="--set")] = None,
+    set_name: Annotated[SetName | None, Parameter(name="--set")] = None,
     limit: int | None = None,
     seeds: str = "0",
     jobs: int = 1,
@@ -52,7 +52,7 @@ def study(
     quick
         A few series and small pretrainings: minutes instead of hours.
     set_name
-        A fixed set of series instead of all in the data.
+        A set of series as in caps bench run instead of all in the data.
     limit
         At most so many series of each dataset.
     seeds
@@ -77,7 +77,7 @@ def study(
         find_series,
         run_study,
         select,
-        set_names,
+        series_of,
         write_sections,
     )
     from caps.realize import preset_named
@@ -91,8 +91,9 @@ def study(
     if page is not None and not page.is_file():
         raise InputError(f"{page} does not exist", "name a page with marks for the tables")
     check_room(out)
-    names = set_names(set_name) if set_name else None
-    files = select(find_series(data), names=names, limit=limit) if data else []
+    files = find_series(data) if data else []
+    if files:
+        files = select(series_of(set_name, files) if set_name else files, limit=limit)
     failed, line = False, ProgressLine()
     for each in wanted:
         run = StudyRun(
