@@ -12,10 +12,11 @@ from caps.bench.caps_methods import SMALL
 from caps.bench.cells import read_cells
 from caps.bench.datasets import find_series, load_series
 from caps.bench.methods import make_method
+from caps.bench.published import paper_studies
 from caps.bench.rendering import Table
 from caps.bench.settings import config_hash
 from caps.bench.studies.catalogue import STUDIES, run_study
-from caps.bench.studies.comparison import Comparison, Row, paper_figures
+from caps.bench.studies.comparison import Comparison, Row
 from caps.bench.studies.contamination import _donate, natural_contamination
 from caps.bench.studies.context_gap import decompose
 from caps.bench.studies.parts import series_mark
@@ -66,7 +67,7 @@ def compared(own: dict[str, float], other: dict[str, float]) -> Comparison:
 
 
 def test_every_study_of_the_paper_with_figures_has_a_name() -> None:
-    studies = set(paper_figures().index.get_level_values("study"))
+    studies = set(paper_studies().index.get_level_values("study"))
     assert studies <= set(STUDIES)
     assert len(STUDIES) == 17
 

@@ -88,13 +88,15 @@ def find_series(sources: Iterable[Path]) -> list[SeriesFile]:
     return sorted(found.values(), key=lambda file: file.name)
 
 
-def labelled_spans(labels: NDArray[Any], first: int = 0) -> list[tuple[int, int]]:
-    """The runs [start, end) of rows that are not 0, from row `first` on.
+def labelled_spans(
+    labels: NDArray[Any], first: int = 0, last: int | None = None
+) -> list[tuple[int, int]]:
+    """The runs [start, end) of rows that are not 0, from row `first` on and before `last`.
 
     >>> labelled_spans(np.array([1, 0, 1, 1]), first=1)
     [(2, 4)]
     """
-    marked = np.asarray(labels[first:], dtype=np.bool_).astype(np.int8)
+    marked = np.asarray(labels[first:last], dtype=np.bool_).astype(np.int8)
     edges = first + np.flatnonzero(np.diff(np.pad(marked, 1)))
     return [(int(start), int(end)) for start, end in edges.reshape(-1, 2)]
 

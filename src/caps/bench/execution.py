@@ -11,7 +11,7 @@ import numpy as np
 from caps.arrays import FloatArray
 from caps.bench.alarms import operator_figures
 from caps.bench.cells import Cell, Record, done_record, failed_record
-from caps.bench.datasets import LabelledSeries, SeriesFile, load_series
+from caps.bench.datasets import LabelledSeries, SeriesFile, labelled_spans, load_series
 from caps.bench.memory import PeakMemory
 from caps.errors import InputError
 from caps.metrics import acf_window, evaluate, floors
@@ -112,12 +112,8 @@ def known_spans(series: LabelledSeries, seed: int) -> list[Span]:
         )
     count = max(1, round(KNOWN_SHARE * len(anomalous)))
     drawn = np.random.default_rng(seed).choice(anomalous, size=count, replace=False)
-    spans: list[Span] = []
-    for start in sorted(drawn.tolist()):
-        marked = np.concatenate(([0], series.labels[start : start + KNOWN_WINDOW], [0]))
-        edges = start + np.flatnonzero(np.diff(marked))
-        spans.extend(zip(edges[0::2].tolist(), edges[1::2].tolist(), strict=True))
-    return spans
+    windows = [(start, start + KNOWN_WINDOW) for start in sorted(drawn.tolist())]
+    return [span for window in windows for span in labelled_spans(series.labels, *window)]
 
 
 def checked_scores(scores: object, rows: int) -> FloatArray:

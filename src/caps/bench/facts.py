@@ -29,7 +29,7 @@ def fact(value: Any) -> Any:
         return sorted((fact(each) for each in value), key=repr)
     if is_dataclass(value) and not isinstance(value, type):
         return public_facts({each.name: getattr(value, each.name) for each in fields(value)})
-    if isinstance(value, FunctionType):  # e.g. `lambda seed: Density(50)` in a table of settings
+    if isinstance(value, FunctionType):  # in a table of settings: by its code
         return fact(value.__code__)
     if isinstance(value, CodeType):
         return [*value.co_names, *map(fact, value.co_consts)]

@@ -2,12 +2,15 @@
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from caps import plots
 from caps.plots import Cell, Section, sections_page
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Mark = Literal["", "best", "second"]
 NOTHING = "–"  # noqa: RUF001  # an undefined figure, never a zero
@@ -69,6 +72,22 @@ def figure(
     if interval is not None:
         text += f" [{interval[0]:.{digits}f}, {interval[1]:.{digits}f}]"
     return Figure(text, float(value), mark)
+
+
+def frame_table(
+    name: str,
+    title: str,
+    frame: "pd.DataFrame",
+    first: str,
+    digits: Mapping[str, int],
+    notes: Sequence[str],
+) -> Table:
+    """The numbers of a frame, its index as the column `first`; two digits where none are told."""
+    rows: list[list[Entry]] = [
+        [str(label), *(figure(values[each], digits.get(each, 2)) for each in frame.columns)]
+        for label, values in frame.iterrows()
+    ]
+    return Table(name, title, [first, *frame.columns], rows, notes)
 
 
 def markdown(tables: Sequence[Table], title: str) -> str:

@@ -59,12 +59,8 @@ def _code_hash(text: str) -> str:
     return hashlib.sha256(ast.dump(tree).encode()).hexdigest()
 
 
-def _is_text(statement: ast.stmt) -> bool:
-    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
-
-
 def _made_by(value: Any) -> Iterator[str]:
-    """Modules of what functions among the settings name, like `lambda seed: Density(50)`."""
+    """Modules of what functions among the settings name, such as the detectors of a plan."""
     if isinstance(value, FunctionType):
         for name in value.__code__.co_names:
             yield getattr(value.__globals__.get(name), "__module__", None) or ""

@@ -12,13 +12,19 @@ from caps.bench.datasets import SeriesFile, labelled_spans, load_series
 from caps.bench.rendering import Entry, Table, figure
 from caps.bench.studies.comparison import PROTOCOL, Row, compare
 from caps.bench.studies.drawing import draw_curves, draw_stacks
-from caps.bench.studies.parts import DONORS, FEW_REFERENCES, REFERENCES, series_mark
+from caps.bench.studies.parts import (
+    DONORS,
+    FEW_REFERENCES,
+    REFERENCES,
+    labels_under,
+    scaled_channel,
+    series_mark,
+)
 from caps.bench.studies.study import Report, StudyRun
 from caps.bench.studies.variants import PREFIX
 from caps.bench.summary import METRICS
 from caps.errors import InputError
 from caps.recover import known_windows, reference_windows, trim_references
-from caps.series import Scaler
 
 LEVELS = (0, 1, 2, 5, 10, 20, 30)
 QUICK_LEVELS = (0, 10, 30)
@@ -29,7 +35,6 @@ QUICK_KPI = (
     "KPI_54350a12-7a9d-3ca8-b81f-f886b9d156fd_test_tr_500_1st_590.csv",
 )
 MOST_DONATED = 200  # windows of one series
-WINDOW = 256
 # Of the paper's text: what its training parts hold.
 PAPER_NATURAL = {
     "YAHOO": "122 of 259 files; 0.299 % of points",
@@ -44,25 +49,24 @@ def contamination(run: StudyRun) -> Report:
     series = run.needed(datasets=KPI, quick=QUICK_KPI)
     levels = QUICK_LEVELS if run.quick else LEVELS
     _donate(run, series)
-    rows = []
-    for trimmed in ("", "-trimmed"):
-        note = ", trimmed" if trimmed else ""
-        rows += [
-            Row(
-                f"{level}%{note}",
-                f"{PREFIX}references-{level}{trimmed}",
-                None if level == 0 else f"0%{note}",
-                paper=f"{level}%",
-            )
-            for level in levels
-        ]
+    rows = [
+        Row(
+            f"{level}%{note}",
+            f"{PREFIX}references-{level}{trimmed}",
+            None if level == 0 else f"0%{note}",
+            paper=f"{level}%",
+        )
+        for trimmed, note in (("", ""), ("-trimmed", ", trimmed"))
+        for level in levels
+    ]
     compared = compare("contamination", run, rows, series)
-    curves: dict[str, list[float]] = {}
-    for name, start in (("as they are", 0), ("trimmed", len(levels))):
-        chosen = rows[start : start + len(levels)]
-        curves[name] = [float(compared.per_series(row.method, "vus_pr").mean()) for row in chosen]
+    reached = [float(compared.per_series(row.method, "vus_pr").mean()) for row in rows]
     theirs = [compared.paper(row) for row in rows[: len(levels)]]
-    curves["paper, as they are"] = [float(each[VUS_PR]) for each in theirs if each is not None]
+    curves = {
+        "as they are": reached[: len(levels)],
+        "trimmed": reached[len(levels) :],
+        "paper, as they are": [float(each[VUS_PR]) for each in theirs if each is not None],
+    }
     picture = draw_curves(
         levels, curves, across="contaminated references, percent", up="VUS-PR, percent"
     )
@@ -112,12 +116,9 @@ def natural_contamination(run: StudyRun) -> Report:
             "Distrusted: by trimming; of anomalous and of normal points of the references."
         ],
     )
-    names = sorted(found)
-    shares = [float(np.mean([each["windows"] for each in found[name]])) for name in names]
+    shares = {name: _percent(found[name], "windows") for name in sorted(found)}
     picture = draw_stacks(
-        names,
-        {"hold an anomaly": [100 * share for share in shares]},
-        across="references, percent",
+        list(shares), {"hold an anomaly": list(shares.values())}, across="references, percent"
     )
     return Report(
         "Contamination of references",
@@ -129,16 +130,18 @@ def natural_contamination(run: StudyRun) -> Report:
     )
 
 
+def _percent(facts: Sequence[dict[str, Any]], name: str) -> float:
+    """Mean over files; not-a-number where no file has any such points."""
+    known = [each[name] for each in facts if each[name] is not None]
+    return 100 * float(np.mean(known)) if known else float("nan")
+
+
 def _counted(dataset: str, facts: Sequence[dict[str, Any]]) -> list[Entry]:
-    distrusted = [each["anomalous_distrusted"] for each in facts]
-    known = [value for value in distrusted if value is not None]
+    names = ("points", "windows", "anomalous_distrusted", "normal_distrusted")
     return [
         dataset,
         f"{sum(each['points'] > 0 for each in facts)} of {len(facts)}",
-        figure(100 * float(np.mean([each["points"] for each in facts]))),
-        figure(100 * float(np.mean([each["windows"] for each in facts]))),
-        figure(100 * float(np.mean(known)) if known else float("nan")),
-        figure(100 * float(np.mean([each["normal_distrusted"] for each in facts]))),
+        *(figure(_percent(facts, name)) for name in names),
         PAPER_NATURAL.get(dataset, ""),
     ]
 
@@ -146,7 +149,7 @@ def _counted(dataset: str, facts: Sequence[dict[str, Any]]) -> list[Entry]:
 def _natural_verdict(found: dict[str, list[dict[str, Any]]]) -> list[str]:
     lines = []
     if "TODS" in found:
-        share = 100 * float(np.mean([each["windows"] for each in found["TODS"]]))
+        share = _percent(found["TODS"], "windows")
         says = "as the paper says" if abs(share - 74) < 10 else "**not** the paper's about 74 %"
         lines.append(f"TODS: {share:.0f} % of the references hold an anomaly, {says}.")
     if "YAHOO" in found:
@@ -163,13 +166,10 @@ def _measured(file: SeriesFile) -> dict[str, Any]:
     series = load_series(file)
     marks = series.labels[: series.train].astype(bool)
     rng = np.random.default_rng(0)
-    scaled = Scaler.fit(series.values[: series.train]).transform(series.values[: series.train])
-    references = reference_windows(scaled[:, 0], limit=REFERENCES, rng=rng)
-    rows = references.starts[:, None] + np.arange(WINDOW)
-    labelled = (rows >= 0) & marks[np.maximum(rows, 0)]
+    scaled = scaled_channel(series)[: series.train]
+    references = reference_windows(scaled, limit=REFERENCES, rng=rng)
     trimmed = trim_references(references, rng=rng)
-    rows = trimmed.starts[:, None] + np.arange(WINDOW)
-    still = (rows >= 0) & marks[np.maximum(rows, 0)]
+    labelled, still = labels_under(references, marks), labels_under(trimmed, marks)
     return {
         "points": float(marks.mean()),
         "windows": float(labelled.any(axis=1).mean()),
@@ -191,17 +191,15 @@ def _donate(run: StudyRun, series: Sequence[SeriesFile]) -> None:
     windows, origin = [], []
     for file in series:
         loaded = load_series(file)
-        train = loaded.values[: loaded.train]
-        scaled = Scaler.fit(train).transform(loaded.values)[:, 0]
         anomalies = labelled_spans(loaded.labels, loaded.train)
         if not anomalies:
             continue
-        found = known_windows(scaled, None, anomalies)[0]
+        found = known_windows(scaled_channel(loaded), None, anomalies)[0]
         if len(found) > MOST_DONATED:
             rng = np.random.default_rng(0)
             found = found[np.sort(rng.choice(len(found), MOST_DONATED, replace=False))]
         windows.append(found)
-        origin += [series_mark(train)] * len(found)
+        origin += [series_mark(loaded.values[: loaded.train])] * len(found)
     path = run.out / "kept" / DONORS
     with replacing(path) as temporary, temporary.open("wb") as stream:
         np.savez(stream, windows=np.concatenate(windows), origin=np.array(origin))
@@ -212,5 +210,5 @@ def _some_of_each(files: Sequence[SeriesFile], most: int) -> list[SeriesFile]:
     for file in files:
         taken.setdefault(file.dataset, []).append(file)
     return [
-        file for group in taken.values() for file in group[:: max(1, len(group) // most)][:most]
+        each for group in taken.values() for each in group[:: max(1, len(group) // most)][:most]
     ]

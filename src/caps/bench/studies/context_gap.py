@@ -13,6 +13,7 @@ import torch
 
 from caps.bench.rendering import Entry, Table, figure
 from caps.bench.studies.drawing import draw_stacks
+from caps.bench.studies.parts import realized
 from caps.bench.studies.study import Report, StudyRun
 from caps.realize import Mode, Pretrained
 from caps.simulate import (
@@ -228,18 +229,18 @@ def _realized(
     contexts, draws = len(windows), design.draws
     structure, _ = pretrained.encode(torch.from_numpy(windows))
     code = torch.from_numpy(mode.prior.sample(1, rng)).expand(contexts * draws, -1)
-    support = torch.from_numpy(mode.pool.sample(1, rng)).float().expand(contexts * draws, -1)
-    drawn = pretrained.realize(
+    support = mode.pool.sample(1, rng).repeat(contexts * draws, axis=0)
+    drawn = realized(
+        pretrained,
         mode,
         structure.repeat_interleave(draws, 0),
-        code,
         support,
-        blur=pretrained.preset.realize.semantic_blur,
-        generator=torch.Generator().manual_seed(int(rng.integers(2**62))),
+        code,
+        seed=int(rng.integers(2**62)),
     )
     if pretrained.preset.realize.mechanism == "sequence":
-        drawn = drawn - torch.from_numpy(windows).repeat_interleave(draws, 0)
-    return np.asarray((drawn * support).reshape(contexts, draws, -1).numpy(), dtype=np.float64)
+        drawn = drawn - windows.repeat(draws, axis=0)
+    return np.asarray((drawn * support).reshape(contexts, draws, -1), dtype=np.float64)
 
 
 def _verdict(

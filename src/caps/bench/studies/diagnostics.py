@@ -9,14 +9,14 @@ from scipy.stats import wasserstein_distance
 from sklearn.neighbors import NearestNeighbors
 from torch import Tensor
 
-from caps.bench.datasets import LabelledSeries, SeriesFile, labelled_spans, load_series
+from caps.bench.datasets import SeriesFile, labelled_spans, load_series
 from caps.bench.rendering import Entry, Table, figure
 from caps.bench.studies.drawing import draw_stacks
+from caps.bench.studies.parts import realized, scaled_channel
 from caps.bench.studies.study import Report, StudyRun
 from caps.network import Detector, DetectorConfig, held_out_blocks, train_detector
 from caps.realize import Pretrained, draw_source_residuals
 from caps.recover import RULES, References, Site, known_windows, recover_pairs, reference_windows
-from caps.series import Scaler
 
 SOURCES = ("Rule-based injection", "Direct source-residual injection", "CAPS")
 PAPER = {SOURCES[0]: (0.4531, 0.6218), SOURCES[1]: (0.4783, 0.6712), SOURCES[2]: (0.3990, 0.6123)}
@@ -97,19 +97,23 @@ def diagnostics(run: StudyRun) -> Report:
 def _measured(run: StudyRun, file: SeriesFile, seed: int, held: int) -> dict[str, dict[str, float]]:
     """Both distances of every source on one series; empty where they cannot be measured."""
     series = load_series(file)
-    scaled = Scaler.fit(series.values[: series.train]).transform(series.values)[:, 0]
-    real = _real_anomalies(series, scaled)
+    scaled = scaled_channel(series)
+    anomalies = labelled_spans(series.labels, series.train)
     kept, spare = held_out_blocks(series.train, size=WINDOW)
     spare = [block for block in spare if block.stop - block.start >= WINDOW]
-    if real is None or not spare or kept == spare:
+    if not spare or kept == spare:
         kept, spare = _halves(series.train)
-    if real is None or not spare:
+    if not anomalies or not spare:
         return {}
     rng = np.random.default_rng(seed)
     learned = _windows(scaled, kept, TRAINING, rng)
     unseen = _windows(scaled, spare, held, rng)
-    detector = _trained(run, learned, seed)
-    truth = _seen_by(detector, *real)
+    trusted = np.ones(learned.shape, dtype=np.bool_)
+    references = References(learned, np.arange(len(learned)), trusted)
+    pairs = recover_pairs(run.pretrained, references, seed=seed)
+    detector = train_detector(pairs, run.detector, seed)
+    windows, support = known_windows(scaled, None, anomalies)
+    truth = _seen_by(detector, windows[:MOST_REAL], support[:MOST_REAL])
     return {
         source: _distances(_seen_by(detector, *made), truth)
         for source, made in _counterparts(run.pretrained, unseen, rng).items()
@@ -133,24 +137,6 @@ def _windows(
     return np.asarray(whole[np.sort(drawn)])
 
 
-def _real_anomalies(
-    series: LabelledSeries, scaled: np.ndarray
-) -> tuple[np.ndarray, np.ndarray] | None:
-    anomalies = labelled_spans(series.labels, series.train)
-    if not anomalies:
-        return None
-    windows, support = known_windows(scaled, None, anomalies)
-    return windows[:MOST_REAL], support[:MOST_REAL]
-
-
-def _trained(run: StudyRun, windows: np.ndarray, seed: int) -> Detector:
-    references = References(
-        windows, np.arange(len(windows)), np.ones(windows.shape, dtype=np.bool_)
-    )
-    pairs = recover_pairs(run.pretrained, references, seed=seed)
-    return train_detector(pairs, run.detector, seed)
-
-
 def _counterparts(
     pretrained: Pretrained, references: np.ndarray, rng: np.random.Generator
 ) -> dict[str, tuple[np.ndarray, np.ndarray]]:
@@ -164,14 +150,7 @@ def _counterparts(
         made[SOURCES[0]].append(_by_rules(references, support, rng))
         made[SOURCES[1]].append(references + residual * support)
         codes = torch.from_numpy(mode.prior.sample(len(references), rng))
-        drawn = pretrained.realize(
-            mode,
-            structure,
-            codes,
-            torch.from_numpy(support).float(),
-            blur=pretrained.preset.realize.semantic_blur,
-            generator=torch.Generator().manual_seed(int(rng.integers(2**62))),
-        ).numpy()
+        drawn = realized(pretrained, mode, structure, support, codes, seed=int(rng.integers(2**62)))
         made[SOURCES[2]].append(references + drawn * support)
     support = np.concatenate(supports)
     return {source: (np.concatenate(parts), support) for source, parts in made.items()}

@@ -7,13 +7,16 @@ from typing import Any, Self
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
+from torch import Tensor
 
 from caps.arrays import FloatArray
 from caps.bench.caps_methods import Span
+from caps.bench.datasets import LabelledSeries
 from caps.bench.settings import weights_hash
 from caps.errors import InputError
 from caps.network import Detector, DetectorConfig, score_logits, train_detector
-from caps.realize import Pretrained
+from caps.realize import Mode, Pretrained
 from caps.recover import (
     References,
     known_windows,
@@ -39,6 +42,38 @@ class Setting:
     def pretrained(self) -> Pretrained:
         """The weights under study."""
         return Pretrained.load(None if self.weights is None else Path(self.weights))
+
+
+def scaled_channel(series: LabelledSeries) -> FloatArray:
+    """The first channel in the scale of the training part."""
+    return Scaler.fit(series.values[: series.train]).transform(series.values)[:, 0]
+
+
+def labels_under(references: References, marks: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """The labels of the rows under every reference window; rows before a short series have none."""
+    rows = references.starts[:, None] + np.arange(references.windows.shape[1])
+    return np.asarray((rows >= 0) & marks[np.maximum(rows, 0)])
+
+
+def realized(
+    pretrained: Pretrained,
+    mode: Mode,
+    structure: Tensor,
+    support: np.ndarray,
+    codes: Tensor,
+    seed: int,
+) -> np.ndarray:
+    """What the expert of a mode makes of codes on references of this structure."""
+    return np.asarray(
+        pretrained.realize(
+            mode,
+            structure,
+            codes,
+            torch.from_numpy(support).float(),
+            blur=pretrained.preset.realize.semantic_blur,
+            generator=torch.Generator().manual_seed(seed),
+        ).numpy()
+    )
 
 
 class FromParts:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 PREFIX = "caps:"
 TRAINED = "trained-"
+ALONE = f"{PREFIX}alone"
 
 
 class Variant(CapsMethod):
