@@ -210,9 +210,10 @@ def test_contaminated_references_hold_anomalies_of_other_series_only(
     _donate(run, files)
     train = load_series(files[0]).values[:500]
     clean, dirty = (run.make(f"caps:references-{share}", 0) for share in (0, 30))
+    scaled = Scaler.fit(train).transform(train)[:, 0]
     for method in (clean, dirty):
-        method._scaler = Scaler.fit(train)
-    before, after = clean.references(train), dirty.references(train)
+        method._mark = series_mark(train)
+    before, after = clean.references(scaled), dirty.references(scaled)
     changed = (before.windows != after.windows).any(axis=1)
     assert changed.sum() == round(0.3 * len(before))
     with np.load(dirty.donors) as stored:

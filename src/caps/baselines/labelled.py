@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from caps.arrays import FloatArray
-from caps.baselines.tcn import TcnReference, checked_labels
+from caps.baselines.tcn import DetectorReference, checked_labels
 from caps.errors import InputError
-from caps.network import Detector, DetectorConfig, score_logits, train_detector
+from caps.network import Detector, DetectorConfig, train_detector
 from caps.recover import References, perturbed_pairs
 from caps.training import Batches, Schedule, seeded, train
 
@@ -20,7 +20,7 @@ PAIRS = 1200  # counterparts of one channel: about CAPS's 384 references in thre
 FOCUS, POSITIVE_SHARE = 2.0, 0.25  # gamma and alpha of focal loss, as published
 
 
-class TcnInjection(TcnReference[Detector]):
+class TcnInjection(DetectorReference):
     """CAPS's detector, trained on rule-based perturbations instead of recovered counterparts."""
 
     def learn(self, references: References, column: int) -> Detector:
@@ -28,12 +28,8 @@ class TcnInjection(TcnReference[Detector]):
         pairs = perturbed_pairs(references, PAIRS, self.seed + column)
         return train_detector(pairs, self.config, self.seed + column)
 
-    def judge(self, learned: Detector, values: FloatArray) -> FloatArray:
-        """The detector's logits."""
-        return score_logits(learned, values)
 
-
-class TcnSupervised(TcnReference[Detector]):
+class TcnSupervised(DetectorReference):
     """CAPS's detector, trained on the labels of the training part.
 
     `weighted` weighs anomalous points by how rare they are, `balanced` draws half of the windows
@@ -62,10 +58,6 @@ class TcnSupervised(TcnReference[Detector]):
     def learn(self, references: References, column: int) -> Detector:
         """Train as if no row were anomalous."""
         return self._learn(references, np.zeros_like(references.trusted), column)
-
-    def judge(self, learned: Detector, values: FloatArray) -> FloatArray:
-        """The detector's logits."""
-        return score_logits(learned, values)
 
     def _learn(self, references: References, labels: NDArray[np.bool_], column: int) -> Detector:
         seed = self.seed + column

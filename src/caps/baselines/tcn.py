@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from caps.arrays import FloatArray
 from caps.baselines.protocol import bridged, checked, not_fitted
 from caps.errors import InputError
-from caps.network import DetectorConfig
+from caps.network import Detector, DetectorConfig, score_logits
 from caps.recover import References, reference_windows
 from caps.series import Scaler
 
@@ -73,6 +73,14 @@ class TcnReference(ABC, Generic[Learned]):
             return reference_windows(values, size=self.config.window, rng=rng)
         except InputError:  # observed for less than half of every window
             return None
+
+
+class DetectorReference(TcnReference[Detector]):
+    """A method whose networks are CAPS's detector."""
+
+    def judge(self, learned: Detector, values: FloatArray) -> FloatArray:
+        """The detector's logits."""
+        return score_logits(learned, values)
 
 
 def checked_labels(labels: NDArray[np.bool_], rows: int) -> NDArray[np.bool_]:

@@ -9,7 +9,7 @@ from caps.arrays import FloatArray
 from caps.bench.alarms import NAB, RATE
 from caps.bench.cells import Record
 from caps.bench.published import Kind
-from caps.bench.rendering import Entry, Table, figure
+from caps.bench.rendering import Entry, Table, figure, frame_table
 from caps.bench.summary import MODES
 from caps.metrics import NabCurve, NabScore, best_nab
 
@@ -17,6 +17,7 @@ FACTOR = 3.0  # a series keeps to the budget if its false alarms are within this
 DRAWS, COVERAGE = 2000, 95  # of the bootstrap, in percent
 UCR = "UCR"  # the dataset whose own rule is the first place
 PERCENT = 100.0
+DIGITS = {"Events": 0, "Found": 0, "False events": 0, "Budget": 1}
 
 # Title and unit of every figure whose mean is shown.
 FIGURES = {
@@ -30,20 +31,6 @@ FIGURES = {
     "flagged": ("Rows flagged, %", PERCENT),
     "flagged_over_anomalous": ("Flagged / anomalous", 1.0),
 }
-TOTALS = [
-    "Method",
-    "Events",
-    "Found",
-    "False events",
-    "Budget",
-    "False / budget",
-    "Within factor 3, %",
-    "Over 3 times, %",
-    "No true event, %",
-    "NAB, at the budget",
-    "NAB, one threshold",
-    "UCR top-1, %",
-]
 RULE = (
     f"Alarms at a budget of 1/{1 / RATE:.0f} rows, without labels. CAPS: its own events. Every "
     "other method: runs above a threshold, merged over 32 rows, that the scores of the second half "
@@ -100,13 +87,13 @@ def operator_tables(
                 title = f"Alarms, mean over {over}, {where}"
                 notes = [RULE, MEANS, *missing]
                 tables.append(Table(f"operator_{name}_{ending}", title, header, rows, notes))
-            totals = [
-                [str(method), *_totals(own, mode, records)]
-                for method, own in known.groupby("method")
-            ]
+            totals = {
+                method: _totals(own, mode, records) for method, own in known.groupby("method")
+            }
+            counts = pd.DataFrame.from_dict(totals, orient="index")
+            name, title = f"operator_totals_{ending}", f"Alarms, totals, {where}"
             notes = [RULE, COUNTED, *missing]
-            title = f"Alarms, totals, {where}"
-            tables.append(Table(f"operator_totals_{ending}", title, TOTALS, totals, notes))
+            tables.append(frame_table(name, title, counts, "Method", DIGITS, notes))
     return tables
 
 
@@ -159,26 +146,28 @@ def _mean_of_rows(table: FloatArray) -> FloatArray:
     return np.asarray(np.where(count > 0, total / np.maximum(count, 1), np.nan))
 
 
-def _totals(cells: pd.DataFrame, mode: str, records: Sequence[Record]) -> list[Entry]:
+def _totals(cells: pd.DataFrame, mode: str, records: Sequence[Record]) -> dict[str, float]:
     names = ["events", "found", "false_alarms", "allowed", "any_found"]
     by_series = cells.groupby("series")[[f"{mode}_{name}" for name in names]].mean()
-    events, found, false, allowed, any_found = by_series.to_numpy(np.float64).T
+    by_series.columns = pd.Index(names)
+    false, allowed = by_series["false_alarms"], by_series["allowed"]
     over = false > np.ceil(FACTOR * allowed)
     within = ~over & (false >= np.floor(allowed / FACTOR))
-    known = any_found[np.isfinite(any_found)]
-    top = cells.loc[cells["dataset"] == UCR, f"{mode}_top_1"].astype(float)
     at_budget, best = _nab([records[index] for index in cells.index], mode)
-    return [
-        *(figure(float(part.sum()), digits=0) for part in (events, found, false)),
-        figure(float(allowed.sum()), digits=1),
-        figure(float(false.sum() / allowed.sum()) if allowed.sum() else float("nan")),
-        figure(PERCENT * float(within.mean()), digits=1),
-        figure(PERCENT * float(over.mean()), digits=1),
-        figure(PERCENT * float(1 - known.mean()) if len(known) else float("nan"), digits=1),
-        figure(at_budget, digits=1),
-        figure(best, digits=1),
-        figure(PERCENT * float(top.mean()), digits=1),
-    ]
+    return {
+        "Events": by_series["events"].sum(),
+        "Found": by_series["found"].sum(),
+        "False events": false.sum(),
+        "Budget": allowed.sum(),
+        "False / budget": false.sum() / allowed.sum() if allowed.any() else float("nan"),
+        "Within factor 3, %": PERCENT * within.mean(),
+        "Over 3 times, %": PERCENT * over.mean(),
+        "No true event, %": PERCENT * (1 - by_series["any_found"].mean()),
+        "NAB, at the budget": at_budget,
+        "NAB, one threshold": best,
+        "UCR top-1, %": PERCENT
+        * cells.loc[cells["dataset"] == UCR, f"{mode}_top_1"].astype(float).mean(),
+    }
 
 
 def _nab(records: Sequence[Record], mode: str) -> tuple[float, float]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
+from statistics import fmean
 from typing import Protocol
 
 from caps.arrays import FloatArray
@@ -113,10 +114,8 @@ def run(
             spent = sum(record["seconds"].values())
             state.busy_seconds += spent
             state.time_left = clock.after(task.cell.method, spent)
-            if record["status"] == "done":
-                state.done += 1
-            else:
-                state.failed += 1
+            state.done += record["status"] == "done"
+            state.failed += record["status"] == "failed"
             if progress is not None:
                 progress(state, task, record)
     state.seconds = time.perf_counter() - began
@@ -149,20 +148,16 @@ class TimeLeft:
 
     def __init__(self, tasks: Iterable[Task], jobs: int) -> None:
         self.left = Counter(task.cell.method for task in tasks)
-        self.ended: Counter[str] = Counter()
-        self.seconds: dict[str, float] = defaultdict(float)
+        self.spent: dict[str, list[float]] = defaultdict(list)
         self.jobs = jobs
 
     def after(self, method: str, seconds: float) -> timedelta:
         """The time left now that one more cell of a method has ended."""
         self.left[method] -= 1
-        self.ended[method] += 1
-        self.seconds[method] += seconds
-        mean = sum(self.seconds.values()) / self.ended.total()
-        left = sum(
-            count * (self.seconds[name] / self.ended[name] if self.ended[name] else mean)
-            for name, count in self.left.items()
-        )
+        self.spent[method].append(seconds)
+        means = {name: fmean(times) for name, times in self.spent.items()}
+        typical = fmean(means.values())  # of a method that none of has ended
+        left = sum(count * means.get(name, typical) for name, count in self.left.items())
         return timedelta(seconds=round(left / self.jobs))
 
 

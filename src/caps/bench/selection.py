@@ -108,20 +108,14 @@ def select(
             )
         chosen = [file for file in chosen if file.dataset in datasets]
     if limit is not None:
-        chosen = _first_of_each(chosen, limit)
+        if limit < 1:
+            raise InputError(f"--limit {limit}", "give 1 or more series of each dataset")
+        taken: Counter[str] = Counter()
+        for file in list(chosen):
+            taken[file.dataset] += 1
+            if taken[file.dataset] > limit:
+                chosen.remove(file)
     return chosen
-
-
-def _first_of_each(chosen: Sequence[SeriesFile], limit: int) -> list[SeriesFile]:
-    if limit < 1:
-        raise InputError(f"--limit {limit}", "give 1 or more series of each dataset")
-    taken: Counter[str] = Counter()
-    kept = []
-    for file in chosen:
-        taken[file.dataset] += 1
-        if taken[file.dataset] <= limit:
-            kept.append(file)
-    return kept
 
 
 def _names(text: str) -> list[str]:
