@@ -48,18 +48,13 @@ class TcnSupervised(DetectorReference):
 
     def fit_labelled(self, train: FloatArray, labels: NDArray[np.bool_]) -> Self:
         """Learn from the training part and its labels; without anomalies it learns to say no."""
-        marks = checked_labels(labels, len(train))
-
-        def learn(references: References, column: int) -> Detector:
-            return self._learn(references, _windows_of(marks, references), column)
-
-        return self._fit(train, learn)
+        self._marks = checked_labels(labels, len(train))
+        return super().fit(train)
 
     def learn(self, references: References, column: int) -> Detector:
-        """Train as if no row were anomalous."""
-        return self._learn(references, np.zeros_like(references.trusted), column)
-
-    def _learn(self, references: References, labels: NDArray[np.bool_], column: int) -> Detector:
+        """Train on the labels under the references; rows before a short series are normal."""
+        rows = references.starts[:, None] + np.arange(references.windows.shape[1])
+        labels = np.asarray((rows >= 0) & self._marks[np.maximum(rows, 0)])
         seed = self.seed + column
         with seeded(seed, "supervised"):
             detector = Detector(self.config)
@@ -106,12 +101,6 @@ def _batches(references: References, labels: NDArray[np.bool_], *, balanced: boo
         return {"window": windows[drawn], "label": label[drawn], "trusted": trusted[drawn]}
 
     return batch
-
-
-def _windows_of(marks: NDArray[np.bool_], references: References) -> NDArray[np.bool_]:
-    """The labels under every reference window; rows before a short series are normal."""
-    rows = references.starts[:, None] + np.arange(references.windows.shape[1])
-    return np.asarray((rows >= 0) & marks[np.maximum(rows, 0)])
 
 
 def _rarity(labels: NDArray[np.bool_]) -> float:

@@ -5,7 +5,8 @@ points with points.
 """
 
 import warnings
-from typing import Literal, Protocol
+from collections.abc import Callable
+from typing import Literal
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -17,15 +18,8 @@ from sklearn.neighbors import LocalOutlierFactor, NearestNeighbors
 
 from caps.arrays import FloatArray
 
+Judge = Callable[..., FloatArray]  # of points (n, dimension) or none: higher scores are odder
 SMALLEST = 1e-200  # a share of variance of exactly zero would make every score infinite
-
-
-class Judge(Protocol):
-    """Scores points (n, dimension), higher for odder ones; those it learned from without any."""
-
-    def __call__(self, points: FloatArray | None = None, /) -> FloatArray:
-        """One score a point."""
-        ...
 
 
 def density(points: FloatArray, neighbours: int) -> Judge:

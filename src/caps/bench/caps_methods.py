@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from caps.arrays import FloatArray
 from caps.bench.alarms import RATE
-from caps.bench.facts import fact, public_facts
-from caps.bench.settings import weights_hash
+from caps.bench.settings import fact, public_facts, weights_hash
 from caps.errors import InputError
 from caps.scoring import FitOptions
 

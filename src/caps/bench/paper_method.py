@@ -6,8 +6,7 @@ import numpy as np
 
 from caps.arrays import FloatArray
 from caps.baselines import DetectorReference
-from caps.bench.facts import public_facts
-from caps.bench.settings import weights_hash
+from caps.bench.settings import public_facts, weights_hash
 from caps.network import PAPER, Detector, DetectorConfig, expit, train_detector
 from caps.realize import Pretrained
 from caps.recover import References, recover_pairs

@@ -32,9 +32,6 @@ PAPER_NAMES = {
     "tcn-supervised": "TCN-Supervised",
     "tcn-forecast": "TCN-Forecast",
 }
-PAPER_NAMES_MULTIVARIATE = {
-    name: "CAPS (Max)" if theirs == "CAPS" else theirs for name, theirs in PAPER_NAMES.items()
-}
 AS_TSB_AD = "-tsb"  # end of the names of methods that are run as TSB-AD runs them
 # Peers that the paper and TSB-AD run with the same settings: one name is enough.
 SAME_SETTINGS = frozenset({"usad", "tranad", "anomaly-transformer", "timesnet", "fits"})
@@ -59,8 +56,8 @@ def paper_studies() -> pd.DataFrame:
 
 def paper_name(method: str, kind: Kind) -> str | None:
     """What the paper calls a method of ours; None if it has no figures of it."""
-    names = PAPER_NAMES if kind == "univariate" else PAPER_NAMES_MULTIVARIATE
-    return names.get(method)
+    name = PAPER_NAMES.get(method)
+    return "CAPS (Max)" if name == "CAPS" and kind == "multivariate" else name
 
 
 def read_series_figures(path: Path) -> pd.DataFrame:

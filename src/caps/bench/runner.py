@@ -3,13 +3,12 @@
 import os
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from statistics import fmean
-from typing import Protocol
 
 from caps.arrays import FloatArray
 from caps.bench.cells import Cell, Record, failed_record, of_other_settings, read_cell, write_cell
@@ -39,13 +38,6 @@ class Wanted:
     operator: bool = False
 
 
-class RunProgress(Protocol):
-    """What `run` reports to."""
-
-    def __call__(self, run: "Run", task: Task, record: Record) -> None:
-        """A cell has ended."""
-
-
 @dataclass(slots=True)
 class Run:
     """Where a run stands."""
@@ -70,6 +62,9 @@ class Run:
         """Share of the time of all jobs that went to anything but cells."""
         jobs = max(1, min(self.jobs, self.computed))
         return 1 - self.busy_seconds / (jobs * self.seconds) if self.seconds else 0.0
+
+
+RunProgress = Callable[[Run, Task, Record], None]  # called when a cell has ended
 
 
 def run(

@@ -144,7 +144,7 @@ def _overall(
     summary: Summary, frame: pd.DataFrame, kind: Kind, part: Part, notes: list[str]
 ) -> Table:
     table = overall(summary).sort_values(["avg_rank", "vus_pr"], ascending=[True, False])
-    columns = {}
+    columns: dict[str, str] = {}
     for metric in METRICS:
         columns |= {metric: _titled(metric), f"{metric}_rank": f"{METRICS[metric]} rank"}
     columns["avg_rank"] = "Avg.R"
@@ -218,7 +218,13 @@ def _paper_rows(summary: Summary, kind: Kind, metric: str) -> list[list[Entry]]:
         around = deviations.reindex([name]).loc[name]
         values = zip(figures.loc[name], around, strict=True)
         entries = [figure(value, deviation=deviation) for value, deviation in values]
-        rows.append([f"paper: {name}", *entries, figure(figures.loc[name].mean(skipna=False))])
+        rows.append(
+            [
+                f"paper: {name}",
+                *entries,
+                figure(float(figures.loc[[name]].mean(axis=1, skipna=False).iloc[0])),
+            ]
+        )
     return rows
 
 

@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from caps.bench.rendering import Entry, Table, figure
+import pandas as pd
+
+from caps.bench.rendering import Entry, Table, figure, frame_table
 from caps.bench.studies.study import Report, StudyRun
 from caps.inspection import code_clouds, draw_clouds, draw_panels, recombined, view
 from caps.realize import realization_checks
@@ -69,31 +71,29 @@ def recombination(run: StudyRun) -> Report:
         lambda: realization_checks(pretrained, seen.pairs),
     )
     modes = {name: values for name, values in checks.items() if name != "router"}
-    rows: list[list[Entry]] = [
-        [
-            name,
-            figure(values[NOISE], digits=3),
-            figure(values[STRUCTURE], digits=3),
-            figure(values[STRUCTURE] / values[NOISE]),
-            figure(values["rms outside over inside before masking"], digits=3),
-        ]
-        for name, values in modes.items()
-    ]
-    table = Table(
-        "recombination",
-        "One semantic code under other contexts",
-        ["Mode", "Change by new noise", "By another reference", "Ratio", "Outside the support"],
-        rows,
-        [
-            "Root mean square change of the effect, in units of its own size, when only the noise "
-            "or also the reference's structure is exchanged. Outside: size of the effect outside "
-            "its support over inside, before it is cut off; afterwards it is exactly 0."
-        ],
+    table = pd.DataFrame.from_dict(
+        {
+            name: {
+                "Change by new noise": values[NOISE],
+                "By another reference": values[STRUCTURE],
+                "Ratio": values[STRUCTURE] / values[NOISE],
+                "Outside the support": values["rms outside over inside before masking"],
+            }
+            for name, values in modes.items()
+        },
+        orient="index",
     )
+    note = (
+        "Root mean square change of the effect, in units of its own size, when only the noise or "
+        "also the reference's structure is exchanged. Outside: size of the effect outside its "
+        "support over inside, before it is cut off; afterwards it is exactly 0."
+    )
+    digits = {name: 3 for name in table.columns if name != "Ratio"}
+    title = "One semantic code under other contexts"
     return Report(
         "Cross-context recombination",
         [f"{count} unseen simulated pairs, seed {seed}. The pairs drawn are the first clear ones."],
-        [table],
+        [frame_table("recombination", title, table, "Mode", digits, [note])],
         _recombination_verdict(modes),
         {
             "Rows: references. Columns: codes. Framed: the original pairings.": draw_panels(
@@ -116,8 +116,8 @@ def _latent_verdict(facts: Mapping[str, Mapping[str, float]]) -> list[str]:
         "is organised by family, as in the paper" if least > 0.5 else "is **hardly organised**"
     )
     return [
-        f"Normal and anomalous structure codes {overlaps}: {100 * overlap:.0f} % of neighbours have "
-        "the same status, 50 % if the code does not know it.",
+        f"Normal and anomalous structure codes {overlaps}: {100 * overlap:.0f} % of neighbours "
+        "have the same status, 50 % if the code does not know it.",
         f"z_a {organised}: {100 * least:.0f} % of neighbours are of the same family.",
         "The paper shows projections only and gives no figures.",
     ]

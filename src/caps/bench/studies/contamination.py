@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from caps.artifacts import replacing
 from caps.bench.datasets import SeriesFile, labelled_spans, load_series
@@ -35,6 +36,12 @@ QUICK_KPI = (
     "KPI_54350a12-7a9d-3ca8-b81f-f886b9d156fd_test_tr_500_1st_590.csv",
 )
 MOST_DONATED = 200  # windows of one series
+SHARES = {
+    "points": "Points, %",
+    "windows": "References, %",
+    "anomalous_distrusted": "Anomalous points distrusted, %",
+    "normal_distrusted": "Normal points distrusted, %",
+}
 # Of the paper's text: what its training parts hold.
 PAPER_NATURAL = {
     "YAHOO": "122 of 259 files; 0.299 % of points",
@@ -88,78 +95,62 @@ def contamination(run: StudyRun) -> Report:
 
 def natural_contamination(run: StudyRun) -> Report:
     """How many references of each dataset hold anomalies, and how many of those are trimmed."""
-    found: dict[str, list[dict[str, Any]]] = {}
     series = replace(run, quick=False).needed()
     if run.quick:
         series = _some_of_each(series, 4)
+    found: list[dict[str, Any]] = []
     for file in series:
         run.say(f"references of {file.name}")
         key = {"series": file.name, "train": file.train, "limit": REFERENCES, "seeds": [0]}
         facts = run.kept("natural-contamination", key, partial(_measured, file))
-        found.setdefault(file.dataset, []).append(facts)
-    rows = [_counted(dataset, found[dataset]) for dataset in sorted(found)]
+        found.append({"dataset": file.dataset, **facts})
+    by_dataset = pd.DataFrame(found).astype(dict.fromkeys(SHARES, float)).groupby("dataset")
+    means = 100 * by_dataset[[*SHARES]].mean()
+    affected = by_dataset["points"].agg(lambda points: (points > 0).sum())
+    files = by_dataset.size()
+    rows: list[list[Entry]] = [
+        [
+            str(name),
+            f"{affected[name]} of {files[name]}",
+            *map(figure, means.loc[name]),
+            PAPER_NATURAL.get(str(name), ""),
+        ]
+        for name in means.index
+    ]
     table = Table(
         "natural_contamination",
         "Anomalies in the training parts",
-        [
-            "Dataset",
-            "Files with any",
-            "Points, %",
-            "References, %",
-            "Anomalous points distrusted, %",
-            "Normal points distrusted, %",
-            "Paper",
-        ],
+        ["Dataset", "Files with any", *SHARES.values(), "Paper"],
         rows,
         [
             "Means over files. References: windows of 256 rows with at least one anomalous row. "
             "Distrusted: by trimming; of anomalous and of normal points of the references."
         ],
     )
-    shares = {name: _percent(found[name], "windows") for name in sorted(found)}
     picture = draw_stacks(
-        list(shares), {"hold an anomaly": list(shares.values())}, across="references, percent"
+        list(means.index),
+        {"hold an anomaly": means["windows"].to_list()},
+        across="references, percent",
     )
+    verdict = []
+    if "TODS" in means.index:
+        share = float(means.at["TODS", "windows"])
+        says = "as the paper says" if abs(share - 74) < 10 else "**not** the paper's about 74 %"
+        verdict.append(f"TODS: {share:.0f} % of the references hold an anomaly, {says}.")
+    if "YAHOO" in means.index:
+        share = 100 * affected["YAHOO"] / files["YAHOO"]
+        verdict.append(
+            f"YAHOO: {share:.0f} % of {files['YAHOO']} files have anomalies in training "
+            f"(paper: {100 * 122 / 259:.0f} % of 259)."
+        )
     return Report(
         "Contamination of references",
         ["No detector is trained. Labels of the training part are used to count, nothing else."],
         [table],
-        _natural_verdict(found),
+        verdict or ["The paper gives no figures of these datasets."],
         {"References that hold an anomaly.": picture},
         {"files": len(series)},
     )
-
-
-def _percent(facts: Sequence[dict[str, Any]], name: str) -> float:
-    """Mean over files; not-a-number where no file has any such points."""
-    known = [each[name] for each in facts if each[name] is not None]
-    return 100 * float(np.mean(known)) if known else float("nan")
-
-
-def _counted(dataset: str, facts: Sequence[dict[str, Any]]) -> list[Entry]:
-    names = ("points", "windows", "anomalous_distrusted", "normal_distrusted")
-    return [
-        dataset,
-        f"{sum(each['points'] > 0 for each in facts)} of {len(facts)}",
-        *(figure(_percent(facts, name)) for name in names),
-        PAPER_NATURAL.get(dataset, ""),
-    ]
-
-
-def _natural_verdict(found: dict[str, list[dict[str, Any]]]) -> list[str]:
-    lines = []
-    if "TODS" in found:
-        share = _percent(found["TODS"], "windows")
-        says = "as the paper says" if abs(share - 74) < 10 else "**not** the paper's about 74 %"
-        lines.append(f"TODS: {share:.0f} % of the references hold an anomaly, {says}.")
-    if "YAHOO" in found:
-        facts = found["YAHOO"]
-        share = 100 * float(np.mean([each["points"] > 0 for each in facts]))
-        lines.append(
-            f"YAHOO: {share:.0f} % of {len(facts)} files have anomalies in training "
-            f"(paper: {100 * 122 / 259:.0f} % of 259)."
-        )
-    return lines or ["The paper gives no figures of these datasets."]
 
 
 def _measured(file: SeriesFile) -> dict[str, Any]:
