@@ -134,7 +134,7 @@ def natural_contamination(run: StudyRun) -> Report:
     )
     verdict = []
     if "TODS" in means.index:
-        share = float(means.at["TODS", "windows"])
+        share = float(means["windows"]["TODS"])
         says = "as the paper says" if abs(share - 74) < 10 else "**not** the paper's about 74 %"
         verdict.append(f"TODS: {share:.0f} % of the references hold an anomaly, {says}.")
     if "YAHOO" in means.index:

@@ -58,10 +58,9 @@ def diagnostics(run: StudyRun) -> Report:
     ]
     if skipped:
         notes.append(f"Left out: {skipped} series without enough held-out rows or real anomalies.")
-    bars = means.stack(future_stack=True)
     picture = draw_stacks(
-        [f"{source}: {kind}" for source, kind in bars.index],
-        {"distance to real anomalies": bars.to_list()},
+        [f"{source}: {kind}" for source, kind in product(PAPER, DISTANCES)],
+        {"distance to real anomalies": means.to_numpy().ravel().tolist()},
         across="distance",
     )
     digits = dict.fromkeys(table.columns, 4)
@@ -201,7 +200,7 @@ def _verdict(means: pd.DataFrame) -> list[str]:
     lines = []
     for source in (name for name in PAPER if name != OURS):
         for index, kind in enumerate(DISTANCES):
-            theirs = float(means.at[source, kind])
+            theirs = float(means[kind][source])
             says = "nearer" if own[kind] < theirs else "**farther, against the paper**"
             lines.append(
                 f"By {kind}, counterparts of CAPS are {says} than {source.lower()}: "
