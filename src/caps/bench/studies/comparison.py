@@ -95,6 +95,16 @@ class Comparison:
         values: pd.Series[float] = 100 * done.groupby("series")[f"test_{metric}"].mean()
         return values.dropna()
 
+    def curve(self, rows: Sequence[Row]) -> list[float]:
+        """The mean VUS-PR over series of each of these rows."""
+        return [float(self.per_series(row.method, "vus_pr").mean()) for row in rows]
+
+    def paper_curve(self, rows: Sequence[Row]) -> list[float]:
+        """The paper's VUS-PR of these rows, where it has one."""
+        theirs = [self.paper(row) for row in rows]
+        index = list(METRICS).index("vus_pr")
+        return [float(values[index]) for values in theirs if values is not None]
+
     def difference(self, row: Row, metric: str) -> tuple[float, float]:
         """Mean over series of the difference to the row compared with, and its standard error."""
         gaps = self.gaps(row, metric)

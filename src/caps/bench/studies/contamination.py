@@ -11,7 +11,8 @@ import pandas as pd
 from caps.artifacts import replacing
 from caps.bench.datasets import SeriesFile, labelled_spans, load_series
 from caps.bench.rendering import Entry, Table, figure
-from caps.bench.studies.comparison import PROTOCOL, Row, compare
+from caps.bench.studies.comparison import Row
+from caps.bench.studies.detection import Plan, carry_out
 from caps.bench.studies.drawing import draw_curves, draw_stacks
 from caps.bench.studies.parts import (
     DONORS,
@@ -23,13 +24,11 @@ from caps.bench.studies.parts import (
 )
 from caps.bench.studies.study import Report, StudyRun
 from caps.bench.studies.variants import PREFIX
-from caps.bench.summary import METRICS
 from caps.errors import InputError
 from caps.recover import known_windows, reference_windows, trim_references
 
 LEVELS = (0, 1, 2, 5, 10, 20, 30)
 QUICK_LEVELS = (0, 10, 30)
-VUS_PR = list(METRICS).index("vus_pr")
 KPI = ("KPI", "IOPS")
 QUICK_KPI = (
     "KPI_301c70d8-1630-35ac-8f96-bc1b6f4359ea_test_tr_1483_1st_1583.csv",
@@ -53,9 +52,7 @@ PAPER_NATURAL = {
 
 def contamination(run: StudyRun) -> Report:
     """0 to 30 % of 100 references are anomalous windows of other KPI series."""
-    series = run.needed(datasets=KPI, quick=QUICK_KPI)
     levels = QUICK_LEVELS if run.quick else LEVELS
-    _donate(run, series)
     rows = [
         Row(
             f"{level}%{note}",
@@ -66,31 +63,28 @@ def contamination(run: StudyRun) -> Report:
         for trimmed, note in (("", ""), ("-trimmed", ", trimmed"))
         for level in levels
     ]
-    compared = compare("contamination", run, rows, series)
-    reached = [float(compared.per_series(row.method, "vus_pr").mean()) for row in rows]
-    theirs = [compared.paper(row) for row in rows[: len(levels)]]
-    curves = {
-        "as they are": reached[: len(levels)],
-        "trimmed": reached[len(levels) :],
-        "paper, as they are": [float(each[VUS_PR]) for each in theirs if each is not None],
-    }
-    picture = draw_curves(
-        levels, curves, across="contaminated references, percent", up="VUS-PR, percent"
-    )
-    return Report(
+    plan = Plan(
         "Robustness to reference contamination",
-        [
-            *PROTOCOL,
-            f"{FEW_REFERENCES} references of each KPI series; a share of them is replaced by "
-            "windows around anomalies of the test parts of the other series, taken as normal. "
-            "Trimmed: CAPS distrusts what has no likeness among the references, as the estimator "
-            "does; the paper has no such step.",
-        ],
-        [compared.table("Reference contamination")],
-        compared.verdict(),
-        {"VUS-PR by share of contaminated references.": picture},
-        {"series": [file.name for file in series], "levels": list(levels)},
+        rows,
+        f"{FEW_REFERENCES} references of each KPI series; a share of them is replaced by windows "
+        "around anomalies of the test parts of the other series, taken as normal. Trimmed: CAPS "
+        "distrusts what has no likeness among the references, as the estimator does; the paper has "
+        "no such step.",
+        datasets=KPI,
+        quick=QUICK_KPI,
     )
+    _donate(run, run.needed(datasets=plan.datasets, quick=plan.quick))
+    report, compared = carry_out("contamination", plan, run)
+    as_they_are, trimmed = rows[: len(levels)], rows[len(levels) :]
+    curves = {
+        "as they are": compared.curve(as_they_are),
+        "trimmed": compared.curve(trimmed),
+        "paper, as they are": compared.paper_curve(as_they_are),
+    }
+    across = "contaminated references, percent"
+    picture = draw_curves(levels, curves, across=across, up="VUS-PR, percent")
+    figures = {"VUS-PR by share of contaminated references.": picture, **report.figures}
+    return replace(report, figures=figures, facts={**report.facts, "levels": list(levels)})
 
 
 def natural_contamination(run: StudyRun) -> Report:

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,13 +11,9 @@ from caps.bench.studies.drawing import draw_curves
 from caps.bench.studies.study import MULTIVARIATE, QUICK_SERIES, Report, StudyRun
 from caps.bench.studies.variants import ALONE, PREFIX, TRAINED
 from caps.bench.studies.weights import AMOUNTS, CLUSTERS, PRIOR, budget, recipes, trained
-from caps.bench.summary import METRICS
 from caps.inspection import draw_confusion, view
 from caps.realize import router_figures
 from caps.simulate import simulate_pairs
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 UNSEEN = 1  # added to the seed of a pretraining for pairs it has not seen
 # With anomalies in the training part, or there would be nothing to learn from.
@@ -36,7 +31,7 @@ MOST = f"{AMOUNTS[-1]:,} pairs"
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a study compares; with `datasets`, on these and each by itself."""
+    """What a study compares, and on which series."""
 
     title: str
     rows: Sequence[Row]
@@ -44,6 +39,7 @@ class Plan:
     datasets: Sequence[str] | None = None
     quick: Sequence[str] = QUICK_SERIES
     most: int | None = None  # series of a quick study
+    by_dataset: bool = False  # a table for each, and none over all
 
 
 PLANS = {
@@ -70,6 +66,7 @@ PLANS = {
         "The supervised rows see the labels of the training part; CAPS sees none.",
         datasets=("YAHOO", "NEK", "TODS"),
         quick=QUICK_LABELLED,
+        by_dataset=True,
     ),
     "coverage": Plan(
         "Coverage stress test",
@@ -140,13 +137,14 @@ PLANS = {
         datasets=MULTIVARIATE,
         quick=QUICK_MULTIVARIATE,
         most=1,
+        by_dataset=True,
     ),
 }
 
 
 def planned_study(name: str, run: StudyRun) -> Report:
-    """Make the weights, compare the rows and judge them against the paper."""
-    return _compared(name, run)[0]
+    """The plan of this name, and nothing else."""
+    return carry_out(name, PLANS[name], run)[0]
 
 
 def diagnosis(run: StudyRun) -> Report:
@@ -167,7 +165,15 @@ def diagnosis(run: StudyRun) -> Report:
 
 def amount(run: StudyRun) -> Report:
     """The plan of this name, as curves too, and what the pretrainings took."""
-    report, compared = _compared("amount", run)
+    report, compared = carry_out("amount", PLANS["amount"], run)
+    ordered = sorted(compared.rows, key=lambda row: int(row.method.rpartition("-")[2]))
+    picture = draw_curves(
+        AMOUNTS,
+        {"ours": compared.curve(ordered), "paper": compared.paper_curve(ordered)},
+        across="simulated pairs (the paper's amounts)",
+        up="VUS-PR, percent, mean over series",
+        logarithmic=True,
+    )
     pairs = [recipes(run)[f"pairs-{count}"].pairs for count in AMOUNTS]
     costs = Table(
         "amount_cost",
@@ -187,12 +193,12 @@ def amount(run: StudyRun) -> Report:
     protocol = list(report.protocol)
     if pairs[-1] != AMOUNTS[-1]:
         protocol.append(f"Scaled down for a quick study: {pairs[-1]:,} pairs stand for {MOST}.")
-    figures = {**report.figures, "VUS-PR, ours and the paper's.": _amount_curves(compared)}
+    figures = {**report.figures, "VUS-PR, ours and the paper's.": picture}
     return replace(report, protocol=protocol, tables=[*report.tables, costs], figures=figures)
 
 
-def _compared(name: str, run: StudyRun) -> tuple[Report, Comparison]:
-    plan = PLANS[name]
+def carry_out(name: str, plan: Plan, run: StudyRun) -> tuple[Report, Comparison]:
+    """Make the weights, compare the rows and judge them against the paper."""
     series = run.needed(datasets=plan.datasets, quick=plan.quick, most=plan.most)
     made = [row.method.removeprefix(MADE) for row in plan.rows if row.method.startswith(MADE)]
     protocol = [*PROTOCOL, plan.protocol]
@@ -204,7 +210,7 @@ def _compared(name: str, run: StudyRun) -> tuple[Report, Comparison]:
     compared = compare(name, run, plan.rows, series)
     names = sorted({file.dataset for file in series})
     parts = [("", compared)]
-    if plan.datasets is not None:
+    if plan.by_dataset:
         parts = [(each, compared.only(each)) for each in names]
     report = Report(
         plan.title,
@@ -215,19 +221,3 @@ def _compared(name: str, run: StudyRun) -> tuple[Report, Comparison]:
         {"series": [file.name for file in series], "datasets": names},
     )
     return report, compared
-
-
-def _amount_curves(compared: Comparison) -> "Figure":
-    ordered = sorted(compared.rows, key=lambda row: int(row.method.rpartition("-")[2]))
-    vus_pr = list(METRICS).index("vus_pr")
-    theirs = [compared.paper(row) for row in ordered]
-    return draw_curves(
-        AMOUNTS,
-        {
-            "ours": [float(compared.per_series(row.method, "vus_pr").mean()) for row in ordered],
-            "paper": [float(values[vus_pr]) for values in theirs if values is not None],
-        },
-        across="simulated pairs (the paper's amounts)",
-        up="VUS-PR, percent, mean over series",
-        logarithmic=True,
-    )
