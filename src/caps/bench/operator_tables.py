@@ -38,7 +38,8 @@ RULE = (
 )
 MEANS = (
     f"In brackets: {COVERAGE} % bootstrap interval over series ({DRAWS:,} draws; within datasets "
-    "for the mean over datasets). Undefined figures, such as the delay where nothing was found, "
+    "for the mean over datasets, where one of a single series adds no width). "
+    "Undefined figures, such as the delay where nothing was found, "
     "are left out. Delay: median over the found events of a series, from the start of an event to "
     "its first row in an alarm."
 )
