@@ -77,12 +77,15 @@ def find_events(
     threshold: float,
     rules: EventRules | None = None,
     *,
+    local: FloatArray | None = None,
+    causal: bool = False,
     calibration: Calibration | None = None,
     time: NDArray[np.datetime64] | None = None,
 ) -> list[Event]:
     """The events of a scored series, in order of time.
 
-    `time` gives the events their times, `calibration` their p-values.
+    `local` cuts them to the rows that are odd by themselves (`caps.scoring.event_spans`), `time`
+    gives them their times, `calibration` their p-values.
 
     >>> scores = np.array([0.1, 0.9, 0.2, 0.8, 0.1, 0.1, 0.1, 0.7])
     >>> events = find_events(scores, 0.5, EventRules(merge_gap=1))
@@ -94,7 +97,7 @@ def find_events(
             f"{len(time)} rows of time for {len(scores)} scores", "give one for each score"
         )
     events = []
-    spans = event_spans(scores, threshold, rules or EventRules()).tolist()
+    spans = event_spans(scores, threshold, rules or EventRules(), local, causal=causal).tolist()
     for number, (start, end) in enumerate(spans, start=1):
         peak = start + int(np.nanargmax(scores[start:end]))
         score = float(scores[peak])

@@ -17,7 +17,7 @@ from caps.errors import ArtifactError
 from caps.json_text import parse_json
 
 DESCRIPTION = "caps"  # key in the metadata
-KIND, VERSION = "caps.onnx", 4
+KIND, VERSION = "caps.onnx", 5
 WINDOWS, CHANNEL, LOGITS = "windows", "channel", "logits"  # inputs and output of the graph
 
 _KEY = b"caps.sha256"

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
@@ -17,15 +18,22 @@ Form = Literal["raw", "centred", "znormalised"]
 FORMS: tuple[Form, ...] = get_args(Form)
 
 CHUNK = 128  # looked up at once: their distances to the index fit the processor's cache
-SLACK = 1e-3  # of the squared size: rounding of single precision is far below
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Neighbours:
-    """The nearest subsequence to each query."""
+    """The nearest subsequence to each query in every division of the index."""
 
-    distance: FloatArray  # root mean square; not-a-number where nothing was left to compare with
-    index: Rows
+    distance: FloatArray  # (query, division), root mean square; infinite where none was left
+    index: Rows  # (query, division)
+
+    @property
+    def nearest(self) -> tuple[FloatArray, Rows]:
+        """Of all divisions: distance, not-a-number where nothing was left, and index."""
+        best = self.distance.argmin(axis=1)[:, None]
+        distance = np.take_along_axis(self.distance, best, axis=1)[:, 0]
+        index = np.take_along_axis(self.index, best, axis=1)[:, 0]
+        return np.where(np.isinf(distance), np.nan, distance), index
 
 
 def paa(values: FloatArray, starts: Rows, length: int, segments: int) -> Singles:
@@ -79,6 +87,7 @@ class SubsequenceIndex:
     starts: Rows  # rows of the training part where they begin, rising
     subsequences: Singles  # (subsequence, segment)
     least_std: float
+    division_count: int = 1
 
     @classmethod
     def of(
@@ -92,71 +101,78 @@ class SubsequenceIndex:
         if len(starts) > config.index_size:
             starts = starts[np.linspace(0, len(starts) - 1, config.index_size).astype(np.intp)]
         bridged = np.asarray(bridge(rows), dtype=np.float64)
-        return cls(length, starts, paa(bridged, starts, length, config.segments), config.least_std)
+        subsequences = paa(bridged, starts, length, config.segments)
+        return cls(length, starts, subsequences, config.least_std, config.divisions)
 
     @cached_property
     def forms(self) -> Forms:
         """The subsequences in every form."""
         return in_forms(self.subsequences, self.least_std)
 
-    @cached_property
-    def neighbour_distance(self) -> dict[Form, FloatArray]:
-        """The distance of each to its nearest that does not overlap it, in every form."""
-        found = self.query(self.subsequences, self.overlapping(self.starts))
-        return {form: each.distance for form, each in found.items()}
+    def overlapping(self, starts: Rows, beside: int = 0) -> Zone:
+        """Which of the index, first and last exclusive, overlap those that begin at `starts`.
 
-    def overlapping(self, starts: Rows) -> Zone:
-        """Which of the index, first and last exclusive, overlap those that begin at `starts`."""
-        first = np.searchsorted(self.starts, starts - self.length, side="right")
-        return first, np.searchsorted(self.starts, starts + self.length, side="left")
+        `beside` rows on either side of them count as theirs.
+        """
+        reach = self.length + beside
+        first = np.searchsorted(self.starts, starts - reach, side="right")
+        return first, np.searchsorted(self.starts, starts + reach, side="left")
+
+    @cached_property
+    def divisions(self) -> list[slice]:
+        """Equal spans of the index: what happened once in training is in one of them only."""
+        edges = np.linspace(0, len(self.starts), self.division_count + 1).astype(int).tolist()
+        return [slice(*span) for span in pairwise(edges)]
 
     def query(
         self, queries: Singles, exclusion_zone: Zone | None = None, *, exact: bool = False
     ) -> dict[Form, Neighbours]:
-        """The nearest to each query in every form, outside of its exclusion zone.
+        """The nearest to each query in every form and division, outside of its exclusion zone.
 
-        `exact` finds the same one whatever else is looked up at the same time: the rounding of a
-        matrix product depends on its shape, so near ties are settled apart.
+        `exact` finds the same ones whatever else is looked up at the same time: the rounding of a
+        matrix product depends on its shape, so products are taken in double precision then.
         """
-        count, rooms = len(queries), np.empty((3, CHUNK, len(self.starts)), np.float32)
-        found = {
-            form: Neighbours(np.empty(count), np.empty(count, dtype=np.intp)) for form in FORMS
-        }
+        count, shape = len(queries), (len(queries), self.division_count)
+        rooms = np.empty((3, min(CHUNK, count), len(self.starts)), np.float32)
+        found = {form: Neighbours(np.empty(shape), np.empty(shape, dtype=np.intp)) for form in FORMS}
         for first in range(0, count, CHUNK):
             chunk = slice(first, min(first + CHUNK, count))
             wanted = in_forms(queries[chunk], self.least_std)
             apart, *room = rooms[:, : chunk.stop - first]
-            self._squared(wanted.centred, out=apart)
+            self._squared(wanted.centred, exact=exact, out=apart)
             if exclusion_zone is not None:
                 low, high = (each[chunk] for each in exclusion_zone)
                 for row in np.flatnonzero(high > low):
                     apart[row, low[row] : high[row]] = np.inf
+            rows = np.arange(len(apart))
             for form in FORMS:
                 away = self._in_form(form, apart, wanted, room)
-                nearest = away.argmin(axis=1)
-                if exact:
-                    nearest = self._settled(form, wanted, away, nearest)
-                distance = self._distance(form, wanted.in_form(form), nearest)
-                lost = np.isinf(apart[np.arange(len(nearest)), nearest])
-                found[form].distance[chunk] = np.where(lost, np.nan, distance)
-                found[form].index[chunk] = nearest
+                for number, division in enumerate(self.divisions):
+                    nearest = division.start + away[:, division].argmin(axis=1)
+                    distance = self._distance(form, wanted.in_form(form), nearest)
+                    lost = np.isinf(apart[rows, nearest])
+                    found[form].distance[chunk, number] = np.where(lost, np.inf, distance)
+                    found[form].index[chunk, number] = nearest
         return found
 
     @cached_property
-    def _table(self) -> Singles:
+    def _tables(self) -> tuple[Singles, FloatArray]:
         """What turns a product into a squared distance, less the size of the query."""
-        return np.ascontiguousarray(
-            np.concatenate([-2 * self.forms.centred, self._sizes], axis=1).T
-        )
+        table = np.concatenate([-2 * self.forms.centred, self._sizes], axis=1).T
+        return np.ascontiguousarray(table), np.ascontiguousarray(table, dtype=np.float64)
 
     @cached_property
     def _sizes(self) -> Singles:
         return np.asarray(np.square(self.forms.centred).sum(axis=1, keepdims=True))
 
-    def _squared(self, centred: Singles, *, out: Singles) -> None:
+    def _squared(self, centred: Singles, *, exact: bool, out: Singles) -> None:
         """Squared distances of centred queries to the index, less their own squared size."""
         asked = np.concatenate([centred, np.ones((len(centred), 1), np.float32)], axis=1)
-        np.matmul(asked, self._table, out=out)
+        single, double = self._tables
+        if exact:
+            out[...] = asked.astype(np.float64) @ double
+        else:
+            np.matmul(asked, single, out=out)
 
     def _in_form(
         self, form: Form, apart: Singles, wanted: Forms, room: Sequence[Singles]
@@ -195,18 +211,6 @@ class SubsequenceIndex:
         """One over the stds, and the squared sizes of the z-normalised subsequences."""
         std = self.forms.std.T
         return np.reciprocal(std), np.asarray(self._sizes.T / np.square(std))
-
-    def _settled(self, form: Form, wanted: Forms, away: Singles, nearest: Rows) -> Rows:
-        rows, mine = np.arange(len(nearest)), wanted.in_form(form)
-        slack = SLACK * (1 + np.square(mine).sum(axis=1))
-        if form == "znormalised":
-            slack *= wanted.std[:, 0]
-        close = away <= (away[rows, nearest] + slack)[:, None]
-        for row in np.flatnonzero(close.sum(axis=1) > 1):
-            rivals = np.flatnonzero(close[row])
-            apart = self._distance(form, mine[np.full(len(rivals), row)], rivals)
-            nearest[row] = rivals[apart.argmin()]
-        return nearest
 
     def _distance(self, form: Form, wanted: Singles, index: Rows) -> FloatArray:
         apart = wanted.astype(np.float64) - self.forms.in_form(form)[index]

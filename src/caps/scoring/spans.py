@@ -19,11 +19,14 @@ class EventRules(Configuration):
 
     WHAT: ClassVar[str] = "event rules"
 
-    merge_gap: int = 32  # rows below the threshold that do not end an event: an eighth of a window
+    merge_gap: int = 8  # rows below the threshold that do not end an event
     minimum_length: int = 1  # rows, after merging; 1 keeps one-point spikes
     cool_down: int = 0  # rows after an event in which no other is raised
+    edge: float = 0.6  # of what is local to the strongest row: less is its echo, no part of it
 
     def __post_init__(self) -> None:
+        if not isinstance(self.edge, int | float) or not 0 <= self.edge <= 1:
+            raise InputError(f"edge is {self.edge!r}", "give a share between 0 and 1")
         least = {"merge_gap": 0, "minimum_length": 1, "cool_down": 0}
         for name, bound in least.items():
             value = getattr(self, name)
@@ -31,17 +34,39 @@ class EventRules(Configuration):
                 raise InputError(f"{name} is {value!r}", f"give {bound} or more rows")
 
 
-def event_spans(scores: FloatArray, threshold: float, rules: EventRules) -> Spans:
-    """Start and end of every event: merge, then drop the short ones, then keep the distance."""
-    rows = np.flatnonzero(scores > threshold)  # not-a-number is never above
+def event_spans(
+    scores: FloatArray,
+    threshold: float,
+    rules: EventRules,
+    local: FloatArray | None = None,
+    *,
+    causal: bool = False,
+) -> Spans:
+    """Start and end of every event: merge, then drop the short ones, then keep the distance.
+
+    With what is `local` to each row, an event is cut to the rows that are odd by themselves, and
+    becomes several where they lie apart. `causal`: each row by those before it.
+    """
+    above = scores > threshold  # not-a-number is never above
+    if local is not None:
+        for start, end in _runs(above, rules.merge_gap):
+            here = np.nan_to_num(local[start:end], nan=-np.inf)
+            peak = np.maximum.accumulate(here) if causal else np.full(len(here), here.max())
+            above[start:end] &= (here >= rules.edge * peak) | (peak <= 0)
+    spans = _runs(above, rules.merge_gap)
+    spans = spans[spans[:, 1] - spans[:, 0] >= rules.minimum_length]
+    return _kept_apart(spans, rules.cool_down) if rules.cool_down > rules.merge_gap else spans
+
+
+def _runs(above: NDArray[np.bool_], merge_gap: int) -> Spans:
+    """Start and end of the runs of rows, those merged that lie near each other."""
+    rows = np.flatnonzero(above)
     if len(rows) == 0:
         return np.empty((0, 2), dtype=np.intp)
-    breaks = np.flatnonzero(np.diff(rows) > rules.merge_gap + 1)
+    breaks = np.flatnonzero(np.diff(rows) > merge_gap + 1)
     starts = rows[np.concatenate([[0], breaks + 1])]
     ends = rows[np.concatenate([breaks, [len(rows) - 1]])] + 1
-    long_enough = ends - starts >= rules.minimum_length
-    spans = np.stack([starts[long_enough], ends[long_enough]], axis=1)
-    return _kept_apart(spans, rules.cool_down) if rules.cool_down > rules.merge_gap else spans
+    return np.stack([starts, ends], axis=1)
 
 
 def _kept_apart(spans: Spans, cool_down: int) -> Spans:
