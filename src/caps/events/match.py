@@ -93,7 +93,7 @@ def _matches(
         here = paa_of_windows(window[None], config.segments)
         zone = _exclusion_zone(memory, index, row, event, overlap)
         for form, found in index.query(here, zone).items():
-            (distance,), (which,) = found.nearest
+            distance, which = float(found.distance[0]), int(found.index[0])
             if np.isnan(distance):
                 continue
             start, measured = int(index.starts[which]), np.log(distance + floor)
@@ -101,7 +101,7 @@ def _matches(
             times, loudness = float(np.exp(measured - usual.mean)), usual.standardise(measured)
             past = memory.rows[start : start + length].astype(np.float64)
             laid = _laid_over(past, here[0], form, memory)
-            yield Match(memory.first + start, row, float(distance), times, float(loudness), laid)
+            yield Match(memory.first + start, row, distance, times, float(loudness), laid)
 
 
 def _exclusion_zone(

@@ -19,17 +19,20 @@ def expected_beside(
     """What lay at `offsets` from the start of the neighbours: (query, division, offset).
 
     Moved to the level of the query and brought to its size, as far as the form leaves them out.
-    Not-a-number beyond the ends of the training `rows`.
+    Not-a-number beyond the ends of the training `rows`, and where nothing was found.
     """
-    there = index.starts[found.index][..., None] + offsets
-    inside = (there >= 0) & (there < len(rows))
-    expected = np.where(inside, rows[np.clip(there, 0, len(rows) - 1)], np.float32(np.nan))
+    nearest, beside = found.of_divisions, int(np.abs(offsets).max())
+    # Beyond either end there is nothing, so that no index needs a check.
+    padded = np.pad(rows, beside, constant_values=np.nan)
+    there = np.where(nearest < 0, 2 * len(rows), index.starts[nearest])[..., None] + offsets
+    expected = np.asarray(padded[np.clip(there + beside, 0, len(padded) - 1)])
     if form == "raw":
-        return np.asarray(expected)
-    expected -= index.forms.level[found.index]
+        return expected
+    expected -= index.forms.level[nearest]
     if form == "znormalised":
-        expected *= wanted.std[:, None] / index.forms.std[found.index]
-    return np.asarray(expected + wanted.level[:, None])
+        expected *= wanted.std[:, None] / index.forms.std[nearest]
+    expected += wanted.level[:, None]
+    return expected
 
 
 def block_errors(observed: Singles, expected: Singles, horizons: Sequence[int]) -> FloatArray:
@@ -44,12 +47,14 @@ def block_errors(observed: Singles, expected: Singles, horizons: Sequence[int]) 
     """
     error = np.square(observed[:, None] - expected)
     known = np.isfinite(error)
-    total = np.where(known, error, 0.0).cumsum(axis=2)
-    count = known.cumsum(axis=2)
+    whole = bool(known.all())
+    if not whole:
+        error = np.where(known, error, np.float32(0.0))
     errors = np.empty((len(observed), len(horizons)))
     for column, horizon in enumerate(horizons):
-        rows = count[..., horizon - 1]
-        mean = total[..., horizon - 1] / np.maximum(rows, 1)
-        best = np.where(2 * rows > horizon, mean, np.inf).min(axis=1)
+        total = error[..., :horizon].sum(axis=2)
+        rows = horizon if whole else known[..., :horizon].sum(axis=2)
+        mean = np.where(2 * rows > horizon, total / np.maximum(rows, 1), np.inf)
+        best = mean.min(axis=1)
         errors[:, column] = np.where(np.isinf(best), np.nan, np.sqrt(best))
     return errors

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
@@ -22,18 +21,11 @@ CHUNK = 128  # looked up at once: their distances to the index fit the processor
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Neighbours:
-    """The nearest subsequence to each query in every division of the index."""
+    """The nearest subsequence to each query, in all of the index and in every division of it."""
 
-    distance: FloatArray  # (query, division), root mean square; infinite where none was left
-    index: Rows  # (query, division)
-
-    @property
-    def nearest(self) -> tuple[FloatArray, Rows]:
-        """Of all divisions: distance, not-a-number where nothing was left, and index."""
-        best = self.distance.argmin(axis=1)[:, None]
-        distance = np.take_along_axis(self.distance, best, axis=1)[:, 0]
-        index = np.take_along_axis(self.index, best, axis=1)[:, 0]
-        return np.where(np.isinf(distance), np.nan, distance), index
+    distance: FloatArray  # (query,), root mean square; not-a-number where none was left
+    index: Rows  # (query,)
+    of_divisions: Rows  # (query, division), -1 where none was left
 
 
 def paa(values: FloatArray, starts: Rows, length: int, segments: int) -> Singles:
@@ -87,7 +79,7 @@ class SubsequenceIndex:
     starts: Rows  # rows of the training part where they begin, rising
     subsequences: Singles  # (subsequence, segment)
     least_std: float
-    division_count: int = 1
+    divisions: int = 1  # equal spans: what happened once in training is in one of them only
 
     @classmethod
     def of(
@@ -101,6 +93,7 @@ class SubsequenceIndex:
         if len(starts) > config.index_size:
             starts = starts[np.linspace(0, len(starts) - 1, config.index_size).astype(np.intp)]
         bridged = np.asarray(bridge(rows), dtype=np.float64)
+        starts = starts[len(starts) % config.divisions :]
         subsequences = paa(bridged, starts, length, config.segments)
         return cls(length, starts, subsequences, config.least_std, config.divisions)
 
@@ -118,41 +111,46 @@ class SubsequenceIndex:
         first = np.searchsorted(self.starts, starts - reach, side="right")
         return first, np.searchsorted(self.starts, starts + reach, side="left")
 
-    @cached_property
-    def divisions(self) -> list[slice]:
-        """Equal spans of the index: what happened once in training is in one of them only."""
-        edges = np.linspace(0, len(self.starts), self.division_count + 1).astype(int).tolist()
-        return [slice(*span) for span in pairwise(edges)]
-
     def query(
         self, queries: Singles, exclusion_zone: Zone | None = None, *, exact: bool = False
     ) -> dict[Form, Neighbours]:
-        """The nearest to each query in every form and division, outside of its exclusion zone.
+        """The nearest to each query in every form, outside of its exclusion zone.
 
         `exact` finds the same ones whatever else is looked up at the same time: the rounding of a
         matrix product depends on its shape, so products are taken in double precision then.
         """
-        count, shape = len(queries), (len(queries), self.division_count)
+        count, each = len(queries), len(self.starts) // self.divisions
         rooms = np.empty((3, min(CHUNK, count), len(self.starts)), np.float32)
-        found = {form: Neighbours(np.empty(shape), np.empty(shape, dtype=np.intp)) for form in FORMS}
+        found = {
+            form: Neighbours(
+                np.empty(count),
+                np.empty(count, dtype=np.intp),
+                np.empty((count, self.divisions), dtype=np.intp),
+            )
+            for form in FORMS
+        }
         for first in range(0, count, CHUNK):
             chunk = slice(first, min(first + CHUNK, count))
             wanted = in_forms(queries[chunk], self.least_std)
             apart, *room = rooms[:, : chunk.stop - first]
             self._squared(wanted.centred, exact=exact, out=apart)
             if exclusion_zone is not None:
-                low, high = (each[chunk] for each in exclusion_zone)
+                low, high = (side[chunk] for side in exclusion_zone)
                 for row in np.flatnonzero(high > low):
                     apart[row, low[row] : high[row]] = np.inf
             rows = np.arange(len(apart))
             for form in FORMS:
                 away = self._in_form(form, apart, wanted, room)
-                for number, division in enumerate(self.divisions):
-                    nearest = division.start + away[:, division].argmin(axis=1)
-                    distance = self._distance(form, wanted.in_form(form), nearest)
-                    lost = np.isinf(apart[rows, nearest])
-                    found[form].distance[chunk, number] = np.where(lost, np.inf, distance)
-                    found[form].index[chunk, number] = nearest
+                of_divisions = away.reshape(len(away), self.divisions, each).argmin(axis=2)
+                of_divisions += each * np.arange(self.divisions)
+                squares = np.take_along_axis(away, of_divisions, axis=1)
+                best = squares.argmin(axis=1)
+                nearest = of_divisions[rows, best]
+                distance = self._distance(form, wanted.in_form(form), nearest)
+                into = found[form]
+                into.distance[chunk] = np.where(np.isinf(squares[rows, best]), np.nan, distance)
+                into.index[chunk] = nearest
+                into.of_divisions[chunk] = np.where(np.isinf(squares), -1, of_divisions)
         return found
 
     @cached_property

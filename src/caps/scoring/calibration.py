@@ -253,4 +253,4 @@ def _peaks(block: FloatArray, beside: int) -> FloatArray:
     padded = np.pad(known, beside, constant_values=-np.inf)
     around = sliding_window_view(padded, 2 * beside + 1)
     before = around[:, :beside].max(axis=1, initial=-np.inf)
-    return block[(known > before) & (known >= around.max(axis=1)) & np.isfinite(known)]
+    return np.asarray(block[(known > before) & (known >= around.max(axis=1)) & np.isfinite(known)])

@@ -162,9 +162,7 @@ class _Fit:
     def _memory(self, column: int) -> Memory | None:
         if not self.settings.memory:
             return None
-        return Memory.fit(
-            self.part.remembered[:, column], self.config, causal=self.settings.causal
-        )
+        return Memory.fit(self.part.remembered[:, column], self.config, causal=self.settings.causal)
 
     def _level(self, column: int) -> LevelRange:
         assert self.detectors is not None

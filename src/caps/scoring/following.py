@@ -76,6 +76,20 @@ class Follower:
             first = last
         return standardised
 
+    def state(self) -> FloatArray:
+        """All but the number of rows: (part, sample and location and scale)."""
+        return np.column_stack([self.sample, self.location, self.scale])
+
+    def restore(self, state: FloatArray, rows: int) -> None:
+        """Continue from a state after so many rows; one of another model is a ValueError."""
+        if state.shape != (len(self.usual), self.config.samples + 2) or rows < 0:
+            raise ValueError(f"what is usual in a state of shape {state.shape}")
+        location, scale = state[:, -2:].T
+        if not (np.isfinite(location).all() and (scale > 0).all() and np.isfinite(scale).all()):
+            raise ValueError("what is usual in a state that is none")
+        self.sample, self.rows = state[:, :-2].copy(), rows
+        self.location, self.scale = location.copy(), scale.copy()
+
     def _take_in(self, piece: FloatArray) -> None:
         taken = np.arange(-self.rows % self.every, piece.shape[1], self.every)
         slots = ((self.rows + taken) // self.every) % self.config.samples

@@ -174,16 +174,13 @@ class Measuring:
         found, wanted = index.query(queries, zone, exact=exact), in_forms(queries, index.least_std)
         measured: Measured = {}
         for form in FORMS:
-            distance, _ = found[form].nearest
-            measured[Part("new", length, form)] = np.log(distance + floor)
-            lost = np.isinf(found[form].distance)[..., None]
+            measured[Part("new", length, form)] = np.log(found[form].distance + floor)
             for side in sides:
                 steps = np.arange(max(config.horizons))
                 offsets = length + steps if side == "ahead" else -1 - steps
                 expected = expected_beside(
                     index, self.bank.rows, form, found[form], wanted, offsets
                 )
-                expected = np.where(lost, np.float32(np.nan), expected)
                 errors = block_errors(self._at(starts, offsets), expected, config.horizons)
                 for column, horizon in enumerate(config.horizons):
                     part = Part(side, length, form, horizon)

@@ -124,9 +124,10 @@ class Memory:
         follower = follower or self.follower(still=not context.follows)
         unknown = np.full(context.last, np.nan)
         stacked = np.stack([measured.get(part, unknown) for part in self.standardisers])
-        standardised = dict(
-            zip(self.standardisers, follower.standardise(stacked), strict=True)
-        )
+        # A gap, however long, is no time in which anything could become usual.
+        seen = np.isfinite(context.asked(measuring.values))
+        stacked[:, seen] = follower.standardise(stacked[:, seen])
+        standardised = dict(zip(self.standardisers, stacked, strict=True))
         fresh = {
             part: each - np.fmax(standardised.get(part._replace(what="context"), 0.0), 0.0)
             for part, each in standardised.items()
@@ -226,9 +227,7 @@ def _of_forms(
 ) -> list[FloatArray]:
     """The forms of one measure as one, or none."""
     forms = [
-        each
-        for part, each in standardised.items()
-        if part.what == what and part.horizon == horizon
+        each for part, each in standardised.items() if part.what == what and part.horizon == horizon
     ]
     return [soft_maximum(forms, sharpness)] if forms else []
 

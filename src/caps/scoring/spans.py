@@ -50,7 +50,8 @@ def event_spans(
     above = scores > threshold  # not-a-number is never above
     if local is not None:
         for start, end in _runs(above, rules.merge_gap):
-            here = np.nan_to_num(local[start:end], nan=-np.inf)
+            here = np.where(above[start:end], local[start:end], -np.inf)
+            here = np.nan_to_num(here, nan=-np.inf)
             peak = np.maximum.accumulate(here) if causal else np.full(len(here), here.max())
             above[start:end] &= (here >= rules.edge * peak) | (peak <= 0)
     spans = _runs(above, rules.merge_gap)

@@ -1,5 +1,6 @@
 """Events of rows that come one at a time: the same ones that `find_events` finds in all of them."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -48,15 +49,27 @@ class EventTracker:
         self.run: _Run | None = None
         self.last_end: int | None = None  # of the last event
         self.events = 0
+        # Rows above the threshold that belong together: the event, and its echo.
+        self.surge_end: int | None = None
+        self.surge_peak = -math.inf  # of what is local to its rows
 
     def feed(
-        self, row: int, time: int | None, score: float, p_value: float, evidence: FloatArray
+        self,
+        row: int,
+        time: int | None,
+        score: float,
+        p_value: float,
+        evidence: FloatArray,
+        local: float = math.inf,
     ) -> list[EventChange]:
-        """The changes that a row brings; rows not fed in between count as not observed."""
+        """The changes that a row brings; rows not fed in between count as not observed.
+
+        `local` is what is odd about the row itself: without it, every row above the threshold is.
+        """
         changes = []
         if self.run is not None and row - self.run.end > self.rules.merge_gap:
             changes += self.close()
-        if not score > self.threshold:  # not-a-number is never above
+        if not self._belongs(row, score, local):
             if self.run is not None:
                 _add(self.run.later_total, self.run.later_count, evidence)
                 if row - self.run.end >= self.rules.merge_gap:  # no later row can extend it
@@ -65,6 +78,16 @@ class EventTracker:
         if self.run is None:
             self.run = self._begin(row, time, score, p_value)
         return changes + self._extend(self.run, row, time, score, p_value, evidence)
+
+    def _belongs(self, row: int, score: float, local: float) -> bool:
+        """Whether a row is above the threshold, and by itself, not by what came before."""
+        if not score > self.threshold:  # not-a-number is never above
+            return False
+        if self.surge_end is None or row - self.surge_end > self.rules.merge_gap:
+            self.surge_peak = -math.inf
+        local = -math.inf if math.isnan(local) else local
+        self.surge_end, self.surge_peak = row + 1, max(self.surge_peak, local)
+        return local >= self.rules.edge * self.surge_peak or self.surge_peak <= 0
 
     def close(self) -> list[EventChange]:
         """End the event that is open, if there is one."""
@@ -131,11 +154,19 @@ class EventTracker:
         if self.run is not None:
             run = {name: getattr(self.run, name) for name in _Run.__slots__}
             run |= {name: run[name].tolist() for name in _SUMS}
-        return {"events": self.events, "last_end": self.last_end, "run": run}
+        return {
+            "events": self.events,
+            "last_end": self.last_end,
+            "run": run,
+            "surge_end": self.surge_end,
+            "surge_peak": self.surge_peak if math.isfinite(self.surge_peak) else None,
+        }
 
     def restore(self, facts: Mapping[str, Any]) -> None:
         """Continue from a state."""
         self.events, self.last_end = int(facts["events"]), facts["last_end"]
+        self.surge_end, peak = facts["surge_end"], facts["surge_peak"]
+        self.surge_peak = -math.inf if peak is None else float(peak)
         run = facts["run"]
         if run is not None:
             sums = {name: np.array(run[name], dtype=np.float64) for name in _SUMS}
