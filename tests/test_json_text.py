@@ -9,7 +9,7 @@ from caps.bench.cells import read_cell
 from caps.errors import ArtifactError
 from caps.export.file import read_description
 from caps.json_text import parse_json
-from caps.serve.files import _read
+from caps.serve.files import Record, read_facts
 
 UNSOUND = ["9" * 400, "-" + "9" * 400, "9" * 5000, "[" * 100_000, "{", '{"a": 1}}', "", "\0"]
 
@@ -20,7 +20,7 @@ def test_unsound_text_is_one_kind_of_error(text: str, tmp_path: Path) -> None:
     with pytest.raises(ArtifactError, match="is not valid JSON"):
         read_manifest(tmp_path, kind="caps.model", version=1)
     with pytest.raises(ArtifactError):
-        _read(tmp_path / "manifest.json")
+        read_facts(Record, tmp_path / "manifest.json")
     assert read_cell(tmp_path / "manifest.json") is None
     if text:
         with pytest.raises(ArtifactError, match="no JSON"):

@@ -12,7 +12,7 @@ from running_service import Client, answering, broken_table, csv_of, settings
 
 from caps import InputError
 from caps.serve import child, series_routes
-from caps.serve.claim import LOCK, Claim
+from caps.serve.claim import LOCK, claimed
 from caps.serve.files import ModelFolder
 from caps.serve.run import listener, run_service
 
@@ -82,23 +82,22 @@ def test_a_service_that_cannot_listen_touches_nothing(directory: Path) -> None:
     after = everything(directory)
     assert after.pop(LOCK)
     assert after == before
-    Claim(directory).take()  # and holds nothing back
+    with claimed(directory):  # and holds nothing back
+        pass
 
 
 def test_a_service_that_stopped_lets_the_next_one_in(directory: Path) -> None:
     for _ in range(2):
         with answering(directory) as client:
             assert client.get("/ready").status_code == 200
-    claim = Claim(directory)
-    claim.take()
-    claim.take()  # what is held already is no conflict
-    claim.release()
+    with claimed(directory):
+        pass
 
 
 def test_a_folder_that_cannot_be_used_says_so(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="name a folder"):
-        Claim(tmp_path / "file").take()
+    with pytest.raises(InputError, match="name a folder"), claimed(tmp_path / "file"):
+        pass
 
 
 def test_strays_and_damaged_entries_do_not_hide_the_rest(directory: Path) -> None:
@@ -190,7 +189,7 @@ def test_a_budget_survives_a_fit_in_place_of_the_old_one(directory: Path) -> Non
         assert client.put("/v1/models/pump", json=request).status_code == 202
         pending = models.pending("pump")
         assert pending is not None
-        assert pending.request["alarms"] == "1/week"
+        assert pending.request.alarms == "1/week"
         # Also one chosen while the fit was under way.
         models.set_alarms("pump", "1/month")
         out = directory / "models" / "pump" / pending.fit
@@ -203,7 +202,7 @@ def test_a_budget_survives_a_fit_in_place_of_the_old_one(directory: Path) -> Non
             client.service.fits.active.clear()
             asked = client.put(f"/v1/models/{name}", json=request | {"alarms": alarms})
             assert asked.status_code == 202, asked.text
-            assert models.pending(name).request["alarms"] == wanted
+            assert models.pending(name).request.alarms == wanted
 
 
 def test_a_full_disk_is_not_ready_and_says_so(directory: Path) -> None:
@@ -257,6 +256,18 @@ def test_a_failed_fit_has_its_reason_even_if_it_cannot_be_written(
     fit = served.get("/v1/models/new").json()["fit"]
     assert "could not be put in force" in fit["problem"]
     assert "room" in fit["remedy"]
+
+
+def test_a_fit_that_waits_can_be_deleted_and_asked_for_again(
+    served: Client, directory: Path
+) -> None:
+    served.post("/v1/series?name=pump", content=csv_of(broken_table()))
+    for _ in range(2):
+        asked = served.put("/v1/models/new", json={"series": "pump", "train": 900})
+        assert asked.json()["fit"]["state"] == "waiting"
+        assert served.delete("/v1/models/new").status_code == 204
+        assert not (directory / "models" / "new").exists()
+        assert served.service.fits.active == {}
 
 
 @pytest.mark.parametrize(

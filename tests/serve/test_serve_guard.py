@@ -231,3 +231,16 @@ def test_the_description_is_openapi_with_a_problem_for_every_refusal(client: htt
     score = schema["paths"]["/v1/models/{name}/score"]["post"]["responses"]
     assert {"200", "404", "413", "422", "429", "503"} <= set(score)
     assert json.dumps(score["429"]).count("Problem") == 1
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "allowed"),
+    [("PATCH", "/v1/models/a", "DELETE, GET, PUT"), ("PUT", "/v1/series", "GET, POST")],
+)
+def test_a_method_that_is_not_there_is_told_the_others(
+    client: httpx.Client, method: str, path: str, allowed: str
+) -> None:
+    answer = client.request(method, path)
+    assert answer.status_code == 405
+    assert answer.headers["allow"] == allowed
+    assert allowed in answer.json()["remedy"]

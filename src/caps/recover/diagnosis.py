@@ -28,10 +28,8 @@ def diagnose(
         )
     known = torch.from_numpy(np.ascontiguousarray(windows, dtype=np.float32))
     marked = torch.from_numpy(np.ascontiguousarray(support, dtype=np.float32))
-    scores = [
-        pretrained.associate(known[first : first + BATCH], marked[first : first + BATCH])
-        for first in range(0, len(known), BATCH)
-    ]
+    batches = zip(torch.split(known, BATCH), torch.split(marked, BATCH), strict=True)
+    scores = [pretrained.associate(*batch) for batch in batches]
     return select_modes(np.concatenate(scores), rho=rho)
 
 

@@ -4,7 +4,7 @@ Each rule rewrites one segment. The rules follow published injectors; what repla
 always own data or a distortion of it, never a foreign waveform.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -109,23 +109,27 @@ RULES: tuple[Rule, ...] = (
 )
 
 
-def inject(
-    windows: np.ndarray, rows: np.ndarray, rng: np.random.Generator
+def rewritten(
+    windows: np.ndarray,
+    rows: np.ndarray,
+    rules: Sequence[Rule],
+    rng: np.random.Generator,
+    *,
+    sparse: Rule | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Counterparts of the windows numbered `rows` and their supports; the rules take turns."""
+    """Counterparts of the windows numbered `rows` and their supports; the rules take turns.
+
+    The support of a segment is all of it, that of the `sparse` rule what it changed.
+    """
     counterpart = windows[rows].copy()
     support = np.zeros(counterpart.shape, dtype=bool)
-    turn = rng.permutation(np.resize(np.arange(len(RULES)), len(rows)))
-    for window, mask, number in zip(counterpart, support, turn, strict=True):
-        rule = RULES[number]
-        start, stop = _segment(rule, len(window), rng)
-        window[start:stop] = rule(Site(window.copy(), start, stop, windows), rng)
-        mask[start:stop] = True
+    turns = rng.permutation(np.resize(np.arange(len(rules)), len(rows)))
+    for window, mask, turn in zip(counterpart, support, turns, strict=True):
+        rule, before = rules[turn], window.copy()
+        shortest, longest = (1, LONGEST_SPIKE) if rule is spike else (SHORTEST, LONGEST)
+        length = int(rng.integers(shortest, min(longest, len(window)) + 1))
+        start = int(rng.integers(len(window) - length + 1))
+        inside = slice(start, start + length)
+        window[inside] = rule(Site(before, start, start + length, windows), rng)
+        mask[inside] = window[inside] != before[inside] if rule is sparse else True
     return counterpart, support
-
-
-def _segment(rule: Rule, window: int, rng: np.random.Generator) -> tuple[int, int]:
-    shortest, longest = (1, LONGEST_SPIKE) if rule is spike else (SHORTEST, LONGEST)
-    length = int(rng.integers(shortest, min(longest, window) + 1))
-    start = int(rng.integers(window - length + 1))
-    return start, start + length

@@ -1,13 +1,14 @@
 """`PairSet`: references and their counterparts with known supports, what a detector learns from."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
 from caps.errors import InputError
 
 NO_MODE = -1  # of counterparts that a rule made
+OF_COUNTERPARTS = ("counterpart", "support", "mode", "anchor")  # one row for each
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,7 +34,7 @@ class PairSet:
 
     def __post_init__(self) -> None:
         count, window = self.counterpart.shape
-        for name in ("support", "mode", "anchor"):
+        for name in OF_COUNTERPARTS:
             if len(getattr(self, name)) != count:
                 raise InputError(f"{name} does not fit {count} counterparts", "give one for each")
         if self.support.shape != (count, window) or self.reference.shape[1] != window:
@@ -47,13 +48,7 @@ class PairSet:
     def __getitem__(self, rows: np.ndarray | slice | Sequence[int]) -> "PairSet":
         """Some of the counterparts, with all references."""
         rows = rows if isinstance(rows, slice) else np.asarray(rows)
-        return replace(
-            self,
-            counterpart=self.counterpart[rows],
-            support=self.support[rows],
-            mode=self.mode[rows],
-            anchor=self.anchor[rows],
-        )
+        return replace(self, **{name: getattr(self, name)[rows] for name in OF_COUNTERPARTS})
 
     @property
     def residual(self) -> np.ndarray:
@@ -70,25 +65,18 @@ class PairSet:
         """
         if not np.array_equal(self.reference, more.reference):
             raise InputError("pairs of other references", "use PairSet.concatenate")
-        return replace(
-            self,
-            counterpart=np.concatenate([self.counterpart, more.counterpart]),
-            support=np.concatenate([self.support, more.support]),
-            mode=np.concatenate([self.mode, more.mode]),
-            anchor=np.concatenate([self.anchor, more.anchor]),
-        )
+        joined = {name: _joined([self, more], name) for name in OF_COUNTERPARTS}
+        return replace(self, **joined)
 
     @staticmethod
     def concatenate(sets: Sequence["PairSet"]) -> "PairSet":
         """All references and counterparts of several sets, in order."""
         offsets = np.cumsum([0, *(len(pairs.reference) for pairs in sets[:-1])])
-        return PairSet(
-            reference=np.concatenate([pairs.reference for pairs in sets]),
-            counterpart=np.concatenate([pairs.counterpart for pairs in sets]),
-            support=np.concatenate([pairs.support for pairs in sets]),
-            mode=np.concatenate([pairs.mode for pairs in sets]),
-            anchor=np.concatenate(
-                [pairs.anchor + offset for pairs, offset in zip(sets, offsets, strict=True)]
-            ),
-            trusted=np.concatenate([pairs.trusted for pairs in sets]),
-        )
+        moved = [
+            replace(pairs, anchor=pairs.anchor + k) for pairs, k in zip(sets, offsets, strict=True)
+        ]
+        return PairSet(**{field.name: _joined(moved, field.name) for field in fields(PairSet)})
+
+
+def _joined(sets: Sequence[PairSet], name: str) -> np.ndarray:
+    return np.concatenate([getattr(pairs, name) for pairs in sets])

@@ -9,6 +9,7 @@ import numpy as np
 from caps.recover.injection import (
     Rule,
     Site,
+    rewritten,
     scale,
     smoothing,
     time_mirror,
@@ -16,8 +17,6 @@ from caps.recover.injection import (
 )
 from caps.recover.pairs import NO_MODE, PairSet
 from caps.recover.references import References
-
-SHORTEST, LONGEST = 10, 100  # steps of a segment
 
 
 def outlier(site: Site, rng: np.random.Generator) -> np.ndarray:
@@ -84,19 +83,7 @@ def perturbed_pairs(references: References, count: int, seed: int) -> PairSet:
     """So many counterparts of references drawn at random, each with one perturbed segment."""
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(1,)))
     anchor = rng.integers(len(references), size=count)
-    counterpart = references.windows[anchor].copy()
-    support = np.zeros(counterpart.shape, dtype=bool)
-    turns = rng.permutation(np.resize(np.arange(len(PERTURBATIONS)), count))
-    for window, mask, turn in zip(counterpart, support, turns, strict=True):
-        length = int(rng.integers(SHORTEST, min(LONGEST, len(window)) + 1))
-        start = int(rng.integers(len(window) - length + 1))
-        before = window.copy()
-        site = Site(before, start, start + length, references.windows)
-        window[start : start + length] = PERTURBATIONS[turn](site, rng)
-        if PERTURBATIONS[turn] is outlier:
-            mask[:] = window != before
-        else:
-            mask[start : start + length] = True
+    counterpart, support = rewritten(references.windows, anchor, PERTURBATIONS, rng, sparse=outlier)
     mode = np.full(count, NO_MODE, dtype=np.int64)
     return PairSet(references.windows, counterpart, support, mode, anchor, references.trusted)
 

@@ -1,18 +1,17 @@
 """Counterparts of references: one for each selected mode, by CAPS or by a controlled variant."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal, get_args
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from caps.errors import InputError
 from caps.realize import Pretrained, Sampler, draw_source_residuals
 from caps.recover.cache import cached
-from caps.recover.injection import inject
+from caps.recover.injection import RULES, rewritten
 from caps.recover.pairs import NO_MODE, PairSet
 from caps.recover.references import References
 from caps.recover.visibility import visible
@@ -20,6 +19,7 @@ from caps.recover.visibility import visible
 Construction = Literal["caps", "shuffled", "direct", "injection"]
 CONSTRUCTIONS: tuple[Construction, ...] = get_args(Construction)
 Progress = Callable[[int, int], None]
+BATCH = 256
 SOURCE_BLOCK = 768  # the simulator makes this many residuals at the price of one
 
 # Counterparts and supports for the references numbered, drawn from a mode.
@@ -35,7 +35,7 @@ def recover_pairs(
     construction: Construction = "caps",
     seed: int = 0,
     sampler: Sampler | None = None,
-    batch: int = 256,
+    batch: int = BATCH,
     cache: Path | None = None,
     progress: Progress | None = None,
 ) -> PairSet:
@@ -178,40 +178,28 @@ def _draw(
 ) -> Draw:
     windows = references.windows
     if construction == "injection":
-        return lambda mode, rows, rng: inject(windows, rows, rng)
+        return lambda mode, rows, rng: rewritten(windows, rows, RULES, rng)
     if construction == "direct":
         return _direct(pretrained, windows)
-    return _Realized(
-        pretrained, torch.from_numpy(windows), _structure(pretrained, windows), sampler
+    return _realized(pretrained, windows, sampler)
+
+
+def _realized(pretrained: Pretrained, windows: np.ndarray, sampler: Sampler | None) -> Draw:
+    """Effects that the experts realise under the structure of each reference (eq. 8)."""
+    references = torch.from_numpy(windows)
+    structure_code = torch.cat(
+        [pretrained.encode(part)[0] for part in torch.split(references, BATCH)]
     )
 
-
-@dataclass(frozen=True, slots=True)
-class _Realized:
-    """Effects that the experts realise under the structure of each reference (eq. 8)."""
-
-    pretrained: Pretrained
-    windows: Tensor
-    structure_code: Tensor
-    sampler: Sampler | None
-
-    def __call__(
-        self, mode: int, rows: np.ndarray, rng: np.random.Generator
+    def draw(
+        mode: int, rows: np.ndarray, rng: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray]:
-        counterpart, support = self.pretrained.counterparts(
-            self.pretrained.modes[mode],
-            self.windows[rows],
-            self.structure_code[rows],
-            rng,
-            sampler=self.sampler,
+        counterpart, support = pretrained.counterparts(
+            pretrained.modes[mode], references[rows], structure_code[rows], rng, sampler=sampler
         )
         return counterpart.numpy(), support.numpy() > 0
 
-
-def _structure(pretrained: Pretrained, windows: np.ndarray, batch: int = 256) -> Tensor:
-    """z_s of every reference (n, structure)."""
-    parts = [windows[first : first + batch] for first in range(0, len(windows), batch)]
-    return torch.cat([pretrained.encode(torch.from_numpy(part))[0] for part in parts])
+    return draw
 
 
 def _direct(pretrained: Pretrained, windows: np.ndarray) -> Draw:

@@ -3,41 +3,43 @@
 import logging
 import re
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from typing import Any
 
-from fastapi import FastAPI, Request
+from fastapi import Depends, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.openapi.utils import get_openapi
+from fastapi.security import HTTPBearer
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
-from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.responses import PlainTextResponse, Response
 
 import caps
 from caps.errors import CapsError
+from caps.serve.claim import claimed
 from caps.serve.guard import Guard
 from caps.serve.model_routes import model_routes
 from caps.serve.page import page_routes
-from caps.serve.refusals import FULL, Refusal, disk_full, status_of
+from caps.serve.refusals import FULL, Refusal, answer, disk_full
 from caps.serve.schemas import problems
 from caps.serve.series_routes import series_routes
 from caps.serve.service import Service
 from caps.serve.settings import Settings
-from caps.serve.stream_routes import stream_routes
+from caps.serve.streams import stream_routes
 
 log = logging.getLogger("caps.serve")
 REMEDY = "see /openapi.json"
 
 
-def create_app(settings: Settings) -> FastAPI:
-    """The service as an ASGI application."""
+def create_app(settings: Settings, *, held: bool = False) -> FastAPI:
+    """The service as an ASGI application; `held` says that its directory is claimed already."""
     service = Service(settings)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        service.start()
-        yield
-        await service.stop()
+        with nullcontext() if held else claimed(settings.folder):
+            service.start()
+            yield
+            await service.stop()
 
     app = FastAPI(
         title="CAPS",
@@ -50,17 +52,18 @@ def create_app(settings: Settings) -> FastAPI:
         middleware=[Middleware(Guard, settings=settings, monitor=service.monitor)],
     )
     app.state.service = service
-    app.include_router(series_routes(service))
-    app.include_router(model_routes(service))
-    app.include_router(stream_routes(service))
+    # For the description alone: the guard looks at the token before anything else does.
+    token = Depends(HTTPBearer(scheme_name="token", auto_error=False))
+    protected = [] if settings.token is None else [token]
+    for routes in (series_routes, model_routes, stream_routes):
+        app.include_router(routes(service), dependencies=protected)
     app.include_router(page_routes())
-    _add_operations(app, service)
+    _add_operations(app, service, protected)
     _add_errors(app)
-    app.openapi = lambda: _openapi(app, settings)  # type: ignore[method-assign]
     return app
 
 
-def _add_operations(app: FastAPI, service: Service) -> None:
+def _add_operations(app: FastAPI, service: Service, protected: list[Any]) -> None:
     refused = problems(403, 421)
 
     @app.get("/health", tags=["operation"], responses=refused)
@@ -81,6 +84,7 @@ def _add_operations(app: FastAPI, service: Service) -> None:
         tags=["operation"],
         response_class=PlainTextResponse,
         responses=refused | problems(401),
+        dependencies=protected,
     )
     async def metrics() -> Response:
         """Counters for Prometheus."""
@@ -90,34 +94,35 @@ def _add_operations(app: FastAPI, service: Service) -> None:
 def _add_errors(app: FastAPI) -> None:
     @app.exception_handler(CapsError)
     async def refusal(_: Request, error: CapsError) -> Response:
-        headers = error.headers if isinstance(error, Refusal) else {}
-        return _problem(status_of(error), error.problem, error.remedy, headers)
+        return answer(error)
 
     @app.exception_handler(RequestValidationError)
     async def invalid(_: Request, error: RequestValidationError) -> Response:
         first = error.errors()[0]
         field = ".".join(str(part) for part in first["loc"])
-        return _problem(422, f"{field}: {first['msg']}"[:500], REMEDY)
+        return answer(Refusal(422, f"{field}: {first['msg']}"[:500], REMEDY))
 
     @app.exception_handler(HTTPException)
     async def refused(request: Request, error: HTTPException) -> Response:
         if isinstance(error.__cause__, CapsError):  # a body cut off while it was parsed
-            return await refusal(request, error.__cause__)
+            return answer(error.__cause__)
         if error.status_code == 405:
             allowed = _methods(app, request.url.path)
-            return _problem(405, "no such method here", f"use {allowed}", {"Allow": allowed})
-        return _problem(error.status_code, str(error.detail), REMEDY, error.headers)
+            return answer(Refusal(405, "no such method here", f"use {allowed}", {"Allow": allowed}))
+        return answer(Refusal(error.status_code, str(error.detail), REMEDY, error.headers))
 
     @app.exception_handler(OSError)
     async def unwritten(request: Request, error: OSError) -> Response:
         if error.errno not in FULL:
             raise error
         log.error("%s %s: %s", request.method, request.url.path, error)
-        return await refusal(request, disk_full())
+        return answer(disk_full())
 
     @app.exception_handler(Exception)
     async def unexpected(request: Request, error: Exception) -> Response:
-        return _problem(500, "the service failed on this request", "see its log; others go on")
+        return answer(
+            Refusal(500, "the service failed on this request", "see its log; others go on")
+        )
 
 
 def _methods(app: FastAPI, path: str) -> str:
@@ -129,23 +134,3 @@ def _methods(app: FastAPI, path: str) -> str:
         for method in methods
     }
     return ", ".join(sorted(found or {"GET"}))
-
-
-def _problem(status: int, problem: str, remedy: str, headers: Any = None) -> Response:
-    return JSONResponse({"problem": problem, "remedy": remedy}, status, headers=headers)
-
-
-def _openapi(app: FastAPI, settings: Settings) -> dict[str, Any]:
-    if app.openapi_schema is None:
-        schema = get_openapi(
-            title=app.title, version=app.version, summary=app.summary, routes=app.routes
-        )
-        if settings.token is not None:
-            schemes = schema.setdefault("components", {}).setdefault("securitySchemes", {})
-            schemes["token"] = {"type": "http", "scheme": "bearer"}
-            for path, methods in schema["paths"].items():
-                if path.startswith(("/v1/", "/metrics")):
-                    for operation in methods.values():
-                        operation["security"] = [{"token": []}]
-        app.openapi_schema = schema
-    return app.openapi_schema

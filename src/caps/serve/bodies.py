@@ -3,7 +3,7 @@
 import asyncio
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from starlette.types import Message, Receive
@@ -44,7 +44,7 @@ class Body:
     def __init__(
         self,
         receive: Receive,
-        headers: dict[bytes, bytes],
+        headers: Mapping[str, str],
         *,
         limit: int,
         seconds: float,
@@ -56,15 +56,15 @@ class Body:
         self.arrived = self.seen = 0  # bytes as they came, and unpacked
         self.complete = self.let_go = False
         self.waiting: asyncio.Timeout | None = None
-        length = headers.get(b"content-length", b"0")
-        if not length.isdigit():
+        length = headers.get("content-length", "0")
+        if not (length.isascii() and length.isdigit()):
             raise Refusal(400, "the content length is no number", "send the length in bytes")
         if int(length) > limit:
             raise self._too_long()
-        coding = headers.get(b"content-encoding", b"identity").strip().lower()
-        if coding not in (b"identity", b"gzip", b""):
+        coding = headers.get("content-encoding", "").strip().lower()
+        if coding not in ("identity", "gzip", ""):
             raise Refusal(415, "an unknown content encoding", "send the body as it is, or gzip")
-        self.members = _Members() if coding == b"gzip" else None
+        self.member = zlib.decompressobj(GZIP) if coding == "gzip" else None
 
     @property
     def rate(self) -> float:
@@ -87,7 +87,10 @@ class Body:
                 with self.intake.waiting(self):
                     message = await self.next()
         except TimeoutError:
-            raise self._too_slow() from None
+            problem = f"the body took more than {self.seconds:g} seconds"
+            if self.let_go:
+                problem = "too many bodies are on their way, and this one is the slowest"
+            raise Refusal(408, problem, "send it faster", {"Connection": "close"}) from None
         finally:
             self.waiting = None
         if message["type"] != "http.request":
@@ -95,63 +98,36 @@ class Body:
         self.complete = not message.get("more_body", False)
         piece = message.get("body", b"")
         self.arrived += len(piece)
-        return {**message, "body": self._taken(piece)}
-
-    def _taken(self, piece: bytes) -> bytes:
-        if self.members is not None:
-            piece = self._unpacked(self.members, piece)
+        if self.member is not None:
+            piece = self._unpacked(self.member, piece)
         self.seen += len(piece)
         if self.seen > self.limit:
             raise self._too_long()
-        return piece
+        return {**message, "body": piece}
 
-    def _unpacked(self, members: "_Members", piece: bytes) -> bytes:
-        # Never more than one byte beyond the limit, however well it was packed.
-        room = self.limit - self.seen + 1
+    def _unpacked(self, member: "zlib._Decompress", piece: bytes) -> bytes:
+        """What a piece holds: one gzip member after another, as `cat a.gz b.gz` makes them."""
+        parts = []
+        room = self.limit - self.seen + 1  # never more than one byte beyond the limit
         try:
-            unpacked = members.unpack(piece, room)
+            while piece and room > 0:
+                if member.eof:
+                    piece = piece.lstrip(b"\0")  # members may be padded
+                    if not piece:
+                        break
+                    member = self.member = zlib.decompressobj(GZIP)
+                parts.append(member.decompress(piece, room))
+                room -= len(parts[-1])
+                piece = member.unused_data
         except zlib.error:
             raise Refusal(
                 400, "the body is no gzip", "pack it again, or send it as it is"
             ) from None
-        if self.complete and not members.whole and len(unpacked) < room:
+        if self.complete and not member.eof and room > 0:
             raise Refusal(400, "the gzip body is cut off", "send it again")
-        return unpacked
+        return b"".join(parts)
 
     def _too_long(self) -> Refusal:
         return Refusal(
             413, f"the body is longer than {self.limit / 1e6:g} MB", "send less, or in parts"
         )
-
-    def _too_slow(self) -> Refusal:
-        if self.let_go:
-            problem = "too many bodies are on their way, and this one is the slowest"
-        else:
-            problem = f"the body took more than {self.seconds:g} seconds"
-        return Refusal(408, problem, "send it faster", {"Connection": "close"})
-
-
-class _Members:
-    """Unpacks a gzip body: one member after another, as `cat a.gz b.gz` makes them."""
-
-    def __init__(self) -> None:
-        self.member = zlib.decompressobj(GZIP)
-
-    @property
-    def whole(self) -> bool:
-        """Whether the last member has ended."""
-        return self.member.eof
-
-    def unpack(self, piece: bytes, most: int) -> bytes:
-        """What a piece holds, at most so many bytes."""
-        parts = []
-        while piece and most > 0:
-            if self.member.eof:
-                piece = piece.lstrip(b"\0")  # members may be padded
-                if not piece:
-                    break
-                self.member = zlib.decompressobj(GZIP)
-            parts.append(self.member.decompress(piece, most))
-            most -= len(parts[-1])
-            piece = self.member.unused_data
-        return b"".join(parts)

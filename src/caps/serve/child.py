@@ -5,7 +5,6 @@ time from scoring.
 """
 
 import contextlib
-import json
 import logging
 import os
 import time
@@ -13,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from caps.errors import CapsError
+from caps.estimator import CAPS
 from caps.jobs import report
 from caps.scoring import OPTIONS
 from caps.series import read
-from caps.serve.files import FACTS, MODEL, UNFINISHED
+from caps.serve.files import FACTS, MODEL, UNFINISHED, FitFacts
 from caps.serve.refusals import FULL, disk_full
 
 log = logging.getLogger("caps.serve")
@@ -38,8 +38,6 @@ def fit(job: dict[str, Any]) -> dict[str, str]:
 
 def fit_and_save(job: dict[str, Any], out: Path) -> None:
     """Fit, and write model and facts to `out`, which appears as a whole."""
-    from caps.estimator import CAPS  # torch: two seconds that a refusal does without
-
     started = time.monotonic()
     request = job["request"]
     given = {name: request[name] for name in OPTIONS if name in request} | job["estimator"]
@@ -50,38 +48,30 @@ def fit_and_save(job: dict[str, Any], out: Path) -> None:
     series = read(job["data"], **job["options"])
     skip = request["skip"]
     kept = series[skip:].select(*(request["columns"] or series.channels))
-    time_column, weights = job["options"].get("time"), job["pretrained"]
-    model = CAPS(**options, time=time_column, pretrained=weights)
-    model.fit(kept, known_anomalies=_shifted(request["known"], skip), progress=report)
+    # Rows are counted after those skipped; moments stay.
+    known = [
+        tuple(bound - skip if isinstance(bound, int) else bound for bound in span)
+        for span in request["known"]
+    ]
+    model = CAPS(**options, time=job["options"].get("time"), pretrained=job["pretrained"])
+    model.fit(kept, known_anomalies=known, progress=report)
     report("saving", 1.0)
-    train = len(kept.training_part(request["train"]))
-    facts = {
-        "channels": list(model.fitted_.names),
-        "train": [skip, skip + train],
-        "alarms": request["alarms"],
-        "notes": list(dict.fromkeys([*kept.notes(), *model.notes_])),
-        "seconds": round(time.monotonic() - started, 1),
-    }
+    facts = FitFacts(
+        channels=list(model.fitted_.names),
+        train=(skip, skip + len(kept.training_part(request["train"]))),
+        notes=list(dict.fromkeys([*kept.notes(), *model.notes_])),
+        seconds=round(time.monotonic() - started, 1),
+    )
     staging = out.with_name(UNFINISHED + out.name)
     model.save(staging / MODEL)
-    (staging / FACTS).write_text(json.dumps(facts), encoding="utf-8")
+    (staging / FACTS).write_text(facts.model_dump_json(), encoding="utf-8")
     staging.rename(out)
-
-
-def _shifted(known: list[list[Any]], skip: int) -> list[tuple[Any, Any]]:
-    """Known anomalies in rows after those skipped; moments stay."""
-
-    def moved(bound: Any) -> Any:
-        return bound - skip if isinstance(bound, int) else bound
-
-    return [(moved(start), moved(end)) for start, end in known]
 
 
 def _reason(error: Exception) -> dict[str, str]:
     """What is told of a fit that failed for no fault of its input."""
     if isinstance(error, OSError) and error.errno in FULL:
-        full = disk_full()
-        return {"problem": full.problem, "remedy": "make room there, then fit again"}
+        return {"problem": disk_full().problem, "remedy": "make room there, then fit again"}
     if isinstance(error, MemoryError):
         return {"problem": "the fit ran out of memory", "remedy": "give fewer rows or channels"}
     problem = f"the fit broke off ({type(error).__name__}: {error})"

@@ -1,7 +1,8 @@
 """One service to a directory: whoever holds the lock may clean up and write there."""
 
-import contextlib
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from caps.errors import InputError
@@ -14,45 +15,31 @@ except ImportError:  # pragma: no cover - Windows
 LOCK = ".lock"
 
 
-class Claim:
-    """The lock on a directory; the system lets go of it when the process ends, however it ends."""
+@contextmanager
+def claimed(folder: Path) -> Iterator[None]:
+    """Hold the lock on a directory, or refuse and leave everything as it is.
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.file: int | None = None
-
-    def take(self) -> None:
-        """Take the lock, or refuse and leave everything as it is."""
-        if self.file is not None:
-            return
+    The system lets go of it when the process ends, however it ends.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = (folder / LOCK).open("ab+", buffering=0)
+    except OSError as error:
+        raise InputError(
+            f"{folder} cannot be used ({error.strerror})", "name a folder of your own"
+        ) from None
+    with lock:
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            file = os.open(self.folder / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
-        except OSError as error:
-            raise InputError(
-                f"{self.folder} cannot be used ({error.strerror})", "name a folder of your own"
-            ) from None
-        try:
-            _lock(file)
+            if fcntl is not None:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            holder = os.read(file, 20).decode("ascii", "replace").strip()
-            os.close(file)
+            lock.seek(0)
+            holder = lock.read(20).decode("ascii", "replace").strip()
             raise InputError(
-                f"another service uses {self.folder}" + (f" (process {holder})" if holder else ""),
+                f"another service uses {folder}" + (f" (process {holder})" if holder else ""),
                 "stop it, or name another folder",
             ) from None
-        self.file = file
-        with contextlib.suppress(OSError):  # a full disk: the lock holds without the number
-            os.ftruncate(file, 0)
-            os.write(file, f"{os.getpid()}\n".encode())
-
-    def release(self) -> None:
-        """Let another service have the directory."""
-        if self.file is not None:
-            os.close(self.file)
-            self.file = None
-
-
-def _lock(file: int) -> None:
-    if fcntl is not None:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        with suppress(OSError):  # a full disk: the lock holds without the number
+            lock.truncate(0)
+            lock.write(f"{os.getpid()}\n".encode())
+        yield

@@ -11,65 +11,85 @@ process killed at any moment leaves the old fit or the new one in force, never n
 service did not write is neither shown nor removed.
 """
 
-import json
 import logging
 import os
 import re
 import secrets
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from caps.artifacts import write_text
-from caps.errors import ArtifactError
-from caps.json_text import parse_json
-from caps.serve.refusals import missing, taken
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-# Starts with a letter or digit: no hidden file, no "..", no separator can be named.
-NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
+from caps.artifacts import write_text
+from caps.errors import ArtifactError, CapsError
+from caps.json_text import parse_json
+from caps.serve.refusals import Refusal, missing, taken
+from caps.serve.schemas import NAME, SeriesFacts
+
 DATA, SERIES, RECORD, FIT, FACTS, MODEL = (
     "data.csv", "series.json", "record.json", "fit.json", "facts.json", "model",
 )  # fmt: skip
 STREAMS = "streams"
 UNFINISHED, FINISHED = ".new-", "fit-"
-FIT_ID = re.compile(rf"{FINISHED}[0-9a-f]{{12}}")
+FIT_ID = rf"^{FINISHED}[0-9a-f]{{12}}$"
 # Left by a killed process: a folder on its way in or out, a file or folder half written.
 LEFT = re.compile(rf"\{UNFINISHED}.*|\.({RECORD}|{FIT})\..*")
 
 log = logging.getLogger("caps.serve")
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class StoredSeries(SeriesFacts):
+    """What was noted at an upload."""
+
+    options: dict[str, Any]  # how the file is read
+    uploaded: str
+
+
+class Request(BaseModel):
+    """What a fit was asked for, with the options of the version that asked."""
+
+    model_config = ConfigDict(extra="allow")
+
+    series: str
+    columns: list[str] | None = None
+    known: list[tuple[int | str, int | str]] = []
+    alarms: str = ""
+
+
+class Record(BaseModel):
     """The fit of a model that is in force."""
 
-    fit: str  # its folder
-    alarms: str | None  # another budget than that of the fit
-    request: dict[str, Any]
+    fit: str = Field(pattern=FIT_ID)  # its folder
+    alarms: str | None = None  # another budget than that of the fit
+    request: Request
 
-    def __post_init__(self) -> None:
-        _check(self.fit, self.request, self.alarms or "")
+    @property
+    def budget(self) -> str:
+        """The alarm budget."""
+        return self.alarms or self.request.alarms
 
 
-@dataclass(frozen=True, slots=True)
-class Pending:
+class Pending(Record):
     """A fit that was asked for and is not in force (yet)."""
 
-    fit: str
-    request: dict[str, Any]
     failed: bool = False
     problem: str = ""
     remedy: str = ""
-    alarms: str | None = None  # a budget chosen while it was under way
-
-    def __post_init__(self) -> None:
-        _check(self.fit, self.request, self.problem, self.remedy, self.alarms or "")
 
 
-Facts = TypeVar("Facts", Record, Pending)
+class FitFacts(BaseModel):
+    """What a finished fit says of itself."""
+
+    channels: list[str]
+    train: tuple[int, int]
+    notes: list[str]
+    seconds: float
+
+
+Facts = TypeVar("Facts", bound=BaseModel)
 
 
 class _Folder:
@@ -87,6 +107,19 @@ class _Folder:
             return []
         return sorted(path.name for path in self.root.iterdir() if self._is_own(path))
 
+    def described(
+        self, describe: Callable[[str], Facts], damaged: Callable[[str, CapsError], Facts]
+    ) -> list[Facts]:
+        """All of them, or what is wrong with one: a damaged entry must not hide the others."""
+        facts = []
+        for name in self.names():
+            try:
+                facts.append(describe(name))
+            except (ArtifactError, Refusal) as error:
+                log.error("the %s %s is damaged: %s", self.what, name, error)
+                facts.append(damaged(name, error))
+        return facts
+
     def path(self, name: str) -> Path:
         """Where the folder of that name is or will be; never outside of the directory."""
         if not re.fullmatch(NAME, name):
@@ -101,7 +134,7 @@ class _Folder:
         return path
 
     def delete(self, name: str) -> None:
-        """Remove a folder: first out of sight at once, then for good."""
+        """Remove a folder."""
         put_away(self.existing(name))
 
     def clean(self) -> None:
@@ -148,13 +181,9 @@ class SeriesFolder(_Folder):
         finally:
             shutil.rmtree(hidden, ignore_errors=True)
 
-    def facts(self, name: str) -> dict[str, Any]:
+    def facts(self, name: str) -> StoredSeries:
         """What was noted at the upload."""
-        path = self.existing(name) / SERIES
-        facts = _read(path)
-        if not {"file", "options", "uploaded", "rows", "channels"} <= set(facts):
-            raise ArtifactError(f"{path} has missing keys", "delete this entry")
-        return facts
+        return read_facts(StoredSeries, self.existing(name) / SERIES, name=name)
 
     def _check_new(self, path: Path) -> None:
         if os.path.lexists(path):
@@ -172,12 +201,12 @@ class ModelFolder(_Folder):
     def record(self, name: str) -> Record | None:
         """The fit in force; None for a model whose first fit is not finished."""
         path = self.existing(name) / RECORD
-        return _made(Record, path) if path.exists() else None
+        return read_facts(Record, path) if path.exists() else None
 
     def pending(self, name: str) -> Pending | None:
         """The fit under way or the last that failed."""
         path = self.existing(name) / FIT
-        return _made(Pending, path) if path.exists() else None
+        return read_facts(Pending, path) if path.exists() else None
 
     def ready(self, name: str) -> Record:
         """The fit in force, or a refusal."""
@@ -186,13 +215,13 @@ class ModelFolder(_Folder):
             raise taken(f"the model {name!r} is not fitted yet", "wait for its fit to finish")
         return record
 
-    def facts(self, name: str, record: Record) -> dict[str, Any]:
-        """What the fit in force said of itself."""
-        return _read(self.existing(name) / record.fit / FACTS)
+    def fit(self, name: str) -> Path:
+        """The folder of the fit in force."""
+        return self.existing(name) / self.ready(name).fit
 
-    def model(self, name: str, record: Record) -> Path:
-        """The folder that `CAPS.load` reads."""
-        return self.existing(name) / record.fit / MODEL
+    def facts(self, name: str, record: Record) -> FitFacts:
+        """What the fit in force said of itself."""
+        return read_facts(FitFacts, self.existing(name) / record.fit / FACTS)
 
     def begin(self, name: str, request: Mapping[str, Any]) -> Path:
         """Note that a fit was asked for; returns the folder its process writes to."""
@@ -200,21 +229,21 @@ class ModelFolder(_Folder):
         new = not self._is_own(path)
         if new:
             self._make(path)
-        pending = Pending(f"{FINISHED}{secrets.token_hex(6)}", dict(request))
+        fit = f"{FINISHED}{secrets.token_hex(6)}"
         try:
-            _write(path / FIT, asdict(pending))
+            _write(path / FIT, Pending(fit=fit, request=Request(**request)))
         except OSError:  # a full disk: no trace of a model that never was
             if new:
                 path.rmdir()
             raise
-        return path / pending.fit
+        return path / fit
 
     def commit(self, name: str) -> None:
         """Put the finished fit in force, in place of an older one."""
         path, pending = self.existing(name), self.pending(name)
         if pending is None or not (path / pending.fit).is_dir():
             raise ArtifactError(f"the fit of {name} left no model", "fit it again")
-        _write(path / RECORD, asdict(Record(pending.fit, pending.alarms, pending.request)))
+        _write(path / RECORD, Record(**dict(pending)))
         (path / FIT).unlink()
         self._tidy(path)
 
@@ -222,34 +251,32 @@ class ModelFolder(_Folder):
         """Note why the fit under way came to nothing; an older one stays in force."""
         path, pending = self.existing(name), self.pending(name)
         if pending is not None:
-            failed = replace(pending, failed=True, problem=problem, remedy=remedy)
-            _write(path / FIT, asdict(failed))
+            failure = {"failed": True, "problem": problem, "remedy": remedy}
+            _write(path / FIT, pending.model_copy(update=failure))
         self._tidy(path)
 
     def set_alarms(self, name: str, alarms: str) -> None:
         """Note another alarm budget, also for a fit that will be in force soon."""
         path, record, pending = self.existing(name), self.ready(name), self.pending(name)
         if pending is not None and not pending.failed:
-            _write(path / FIT, asdict(replace(pending, alarms=alarms)))
-        _write(path / RECORD, asdict(replace(record, alarms=alarms)))
+            _write(path / FIT, pending.model_copy(update={"alarms": alarms}))
+        _write(path / RECORD, record.model_copy(update={"alarms": alarms}))
 
     def recover(self) -> None:
         """After a start: finish what was fitted, and tell of what was cut off."""
         self.clean()
         for name in self.names():
+            path = self.root / name
             try:
-                self._recover(name)
+                pending = self.pending(name)
+                if pending is None or pending.failed:
+                    self._tidy(path)
+                elif (path / pending.fit).is_dir():
+                    self.commit(name)
+                else:
+                    self.fail(name, "the service stopped during this fit", "fit again")
             except (ArtifactError, OSError) as error:
                 log.error("the model %s is damaged: %s", name, error)
-
-    def _recover(self, name: str) -> None:
-        path, pending = self.root / name, self.pending(name)
-        if pending is not None and not pending.failed:
-            if (path / pending.fit).is_dir():
-                self.commit(name)
-            else:
-                self.fail(name, "the service stopped during this fit", "fit again")
-        self._tidy(path)
 
     def _make(self, path: Path) -> None:
         """The folder of a new model, in the place of nothing or of an empty one."""
@@ -269,10 +296,10 @@ class ModelFolder(_Folder):
 
     def _tidy(self, path: Path) -> None:
         """Remove every fit but the one in force, and half-written files."""
-        record = _made(Record, path / RECORD) if (path / RECORD).exists() else None
+        record = self.record(path.name)
         kept = record.fit if record else ""
         for each in path.iterdir():
-            fit = FIT_ID.fullmatch(each.name) and each.name != kept
+            fit = re.fullmatch(FIT_ID, each.name) and each.name != kept
             if fit or LEFT.fullmatch(each.name):
                 remove(each)
 
@@ -292,34 +319,17 @@ def put_away(path: Path) -> None:
     remove(hidden)
 
 
-def _check(fit: str, request: dict[str, Any], *texts: str) -> None:
-    """Refuse what an edited file may hold; `_made` tells where."""
-    if not (isinstance(fit, str) and FIT_ID.fullmatch(fit)):
-        raise TypeError("no fit of this service")
-    if not (isinstance(request, dict) and isinstance(request.get("series"), str)):
-        raise TypeError("no request")
-    if not all(isinstance(text, str) for text in texts):
-        raise TypeError("no text")
-
-
-def _read(path: Path) -> dict[str, Any]:
+def read_facts(kind: type[Facts], path: Path, **more: Any) -> Facts:
+    """What a file of the service says, and more that is known; an edited one may hold anything."""
     try:
         if not path.is_file():  # opening a pipe would wait for its writer
             raise OSError("no file")
-        facts = parse_json(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise ArtifactError(f"{path} cannot be read ({error})", "delete this entry") from None
-    if not isinstance(facts, dict):
-        raise ArtifactError(f"{path} holds no facts", "delete this entry")
-    return facts
-
-
-def _made(kind: type[Facts], path: Path) -> Facts:
-    try:
-        return kind(**_read(path))
-    except TypeError:
+        return kind(**parse_json(path.read_text(encoding="utf-8")) | more)
+    except (TypeError, ValidationError):
         raise ArtifactError(f"{path} has odd or missing entries", "delete this entry") from None
+    except (OSError, ValueError) as error:
+        raise ArtifactError(f"{path} cannot be read ({error})", "delete this entry") from None
 
 
-def _write(path: Path, facts: Mapping[str, Any]) -> None:
-    write_text(path, json.dumps(facts, indent=2) + "\n")
+def _write(path: Path, facts: BaseModel) -> None:
+    write_text(path, facts.model_dump_json(indent=2) + "\n")

@@ -3,8 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +11,16 @@ from caps.errors import CapsError
 from caps.jobs import Lost, Report, Worker
 from caps.serve.child import fit as do_fit
 from caps.serve.files import DATA, ModelFolder, Pending, SeriesFolder
+from caps.serve.monitoring import Monitor
 from caps.serve.refusals import busy, taken
+from caps.serve.schemas import FitState
 from caps.serve.settings import Settings
 
 log = logging.getLogger("caps.serve")
 
 RETRY_FIT = 30  # seconds, told to those who find the queue full
 STOPPED = "the service stopped during this fit"
+UNKNOWN = "the fit did not end well", "see the service's log; fit again"
 AGAIN = "make room on its disk, and start the service again or fit again"
 
 
@@ -34,42 +36,32 @@ class Fit:
     started: float | None = None  # on the monotonic clock
     worker: Worker | None = None
     cancelled: bool = False
-    done: asyncio.Event = field(default_factory=asyncio.Event)
+    task: asyncio.Task[None] | None = None
 
     @property
-    def seconds(self) -> float:
-        """How long it has run."""
-        return 0.0 if self.started is None else time.monotonic() - self.started
-
-    @property
-    def left(self) -> float | None:
-        """Seconds left, once there is something to judge by."""
-        return None if self.share < 0.02 else self.seconds * (1 - self.share) / self.share
+    def state(self) -> FitState:
+        """How far it is, and how long it will take once there is something to judge by."""
+        if self.started is None:
+            return FitState(state="waiting", stage=self.stage)
+        seconds, share = time.monotonic() - self.started, self.share
+        left = None if share < 0.02 else seconds * (1 - share) / share
+        return FitState(state="running", stage=self.stage, share=share, seconds=seconds, left=left)
 
 
 class Fits:
-    """All fits that wait or run; `finished` is told the outcome of each."""
+    """All fits that wait or run."""
 
     def __init__(
-        self,
-        settings: Settings,
-        models: ModelFolder,
-        series: SeriesFolder,
-        finished: Callable[[str], None],
+        self, settings: Settings, models: ModelFolder, series: SeriesFolder, monitor: Monitor
     ) -> None:
         self.settings, self.models, self.series = settings, models, series
-        self.finished = finished
+        self.monitor = monitor
         self.active: dict[str, Fit] = {}
         self.untold: dict[str, tuple[str, str]] = {}  # failures that could not be written down
-        self.queue: asyncio.Queue[Fit] = asyncio.Queue()
-        self.workers: list[asyncio.Task[None]] = []
+        self.turns = asyncio.Semaphore(settings.fits)
 
-    def start(self) -> None:
-        """Begin to work; needs a running event loop."""
-        self.workers = [asyncio.create_task(self._work()) for _ in range(self.settings.fits)]
-
-    def ask(self, name: str, request: dict[str, Any]) -> Fit:
-        """Queue a fit of the model `name`."""
+    def ask(self, name: str, request: dict[str, Any]) -> None:
+        """Queue a fit of the model `name`; needs a running event loop."""
         if name in self.active:
             raise taken(f"a fit of {name!r} is under way", "wait for it or delete the model")
         if self.waiting >= self.settings.waiting_fits:
@@ -77,52 +69,59 @@ class Fits:
         fit = Fit(name, request, self.models.begin(name, request))
         self.untold.pop(name, None)
         self.active[name] = fit
-        self.queue.put_nowait(fit)
-        return fit
+        fit.task = asyncio.create_task(self._work(fit))
 
-    def failure(self, name: str, pending: Pending) -> tuple[str, str]:
-        """Problem and remedy of a fit that is not under way any more."""
-        if pending.failed:
-            return pending.problem, pending.remedy
-        return self.untold.get(
-            name, ("the fit did not end well", "see the service's log; fit again")
-        )
+    def state(self, name: str, pending: Pending | None) -> FitState | None:
+        """The fit under way, or the last one if it failed."""
+        if name in self.active:
+            return self.active[name].state
+        if pending is None:
+            return None
+        problem, remedy = pending.problem, pending.remedy
+        if not pending.failed:
+            problem, remedy = self.untold.get(name, UNKNOWN)
+        return FitState(state="failed", problem=problem, remedy=remedy)
 
     @property
     def waiting(self) -> int:
         """Fits that have not begun."""
         return sum(fit.started is None for fit in self.active.values())
 
+    @property
+    def running(self) -> int:
+        """Fits that have."""
+        return len(self.active) - self.waiting
+
     async def cancel(self, name: str) -> None:
         """End the fit of `name`, if there is one, and wait until its process is gone."""
         fit = self.active.get(name)
-        if fit is None:
+        if fit is None or fit.task is None:
             return
         fit.cancelled = True
-        if fit.worker is not None:
+        if fit.worker is None:
+            self._give_up(fit, "cancelled", "the fit was cancelled")
+        else:
             fit.worker.process.kill()  # `_follow` is told by the end of its pipe
-        if fit.started is None:
-            self._settle(fit, "cancelled", "the fit was cancelled", "fit again")
-        await fit.done.wait()
+        await asyncio.wait([fit.task])
 
     async def stop(self) -> None:
         """Give a running fit a moment to finish, then end it; keep what is finished."""
-        for fit in [fit for fit in self.active.values() if fit.started is None]:
-            self._settle(fit, "stopped", STOPPED, "fit again")
-        running = [asyncio.create_task(fit.done.wait()) for fit in self.active.values()]
+        for fit in [fit for fit in self.active.values() if fit.worker is None]:
+            self._give_up(fit, "stopped", STOPPED)
+        running = [fit.task for fit in self.active.values() if fit.task is not None]
         if running:
             await asyncio.wait(running, timeout=self.settings.grace_seconds)
-        for fit in list(self.active.values()):
-            await self.cancel(fit.name)
-        for task in [*self.workers, *running]:
-            task.cancel()
-        await asyncio.gather(*self.workers, *running, return_exceptions=True)
+        for name in list(self.active):
+            await self.cancel(name)
 
-    async def _work(self) -> None:
-        while True:
-            fit = await self.queue.get()
-            if fit.cancelled or fit.done.is_set():
-                continue
+    def _give_up(self, fit: Fit, outcome: str, problem: str) -> None:
+        """Let go of a fit that waits."""
+        if fit.task is not None:
+            fit.task.cancel()
+        self._settle(fit, outcome, problem, "fit again")
+
+    async def _work(self, fit: Fit) -> None:
+        async with self.turns:
             fit.started, fit.stage = time.monotonic(), "starting"
             try:
                 await self._run(fit)
@@ -159,7 +158,7 @@ class Fits:
         name, pretrained = fit.request["series"], self.settings.pretrained
         return {
             "data": str((self.series.existing(name) / DATA).absolute()),
-            "options": self.series.facts(name)["options"],
+            "options": self.series.facts(name).options,
             "request": fit.request,
             "estimator": dict(self.settings.estimator),
             "pretrained": None if pretrained is None else str(pretrained.absolute()),
@@ -193,8 +192,7 @@ class Fits:
             self.untold[fit.name], outcome = (problem, remedy), "failed"
         finally:
             self.active.pop(fit.name, None)
-            fit.done.set()
-            self.finished(outcome)
+            self.monitor.fits.labels(outcome).inc()
 
 
 async def _next(worker: Worker) -> Any:

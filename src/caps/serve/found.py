@@ -9,13 +9,14 @@ import numpy as np
 
 from caps.errors import InputError
 from caps.estimator import CAPS
-from caps.events import Analysis, event_table, score_table
+from caps.events import Analysis, ChannelView, Nearest, event_table, score_table
 from caps.events import Event as FoundEvent
-from caps.events import Nearest as FoundNearest
 from caps.report import KINDS, analysed_report, budgets_of, rarity, render_report
 from caps.scoring import alarm_rate
+from caps.series import write_moment
+from caps.serve.files import FitFacts
 from caps.serve.lines import Axis, listed
-from caps.serve.schemas import BudgetFacts, Event, Events, Explained, Lines, Nearest, View
+from caps.serve.schemas import BudgetFacts, Event, Events, Explained, Lines, Window
 
 # Steps of the slider on the page, the most generous first.
 BUDGETS = tuple(f"1/{rows}" for rows in (
@@ -37,9 +38,8 @@ class Found:
     analysis: Analysis
     axis: Axis
     fit: str
+    facts: FitFacts
     train: tuple[int, int] | None  # rows of this series that the model learned from
-    notes: tuple[str, ...] = ()
-    seconds: float = 0.0
 
     def under(self, model: CAPS) -> "Found":
         """The same scores under the model's alarm budget, with the events already found."""
@@ -49,12 +49,10 @@ class Found:
         made.events  # noqa: B018 - now, in the thread that may take its time
         return made
 
-    def lines(
-        self, channels: list[str], left: float | None, right: float | None, points: int
-    ) -> Lines:
+    def lines(self, window: Window) -> Lines:
         """Channels and score as a chart shows them."""
-        drawn = self.axis.lines(channels, left, right, points)
-        drawn.score = self.axis.line("score", self.analysis.score, drawn.rows, points)
+        drawn = self.axis.lines(window, self.model.fitted_.names)
+        drawn.score = self.axis.line("score", self.analysis.score, drawn.rows, window.points)
         return drawn
 
     @cached_property
@@ -67,7 +65,7 @@ class Found:
             alarms=str(self.model.alarms),
             fit=self.fit,
             train=self.train,
-            training=None if self.train is None else self.axis.extent(*self.train),
+            training=None if self.train is None else self.axis.timeline.extent(*self.train),
             events=events_of(self.analysis, self.axis),
         )
 
@@ -83,7 +81,7 @@ class Found:
                 threshold=budget.threshold,
                 expected=budget.expected,
                 found=budget.found,
-                extents=[self.axis.extent(*span) for span in budget.spans[:MOST_EXTENTS]],
+                extents=[self.axis.timeline.extent(*span) for span in budget.spans[:MOST_EXTENTS]],
             )
             for budget in budgets_of(self.analysis, names)
         ]
@@ -95,23 +93,10 @@ class Found:
             "event": _answer(event, self.axis),
             "meaning": KINDS.get(event.kind or ""),
             "rarity": rarity(event.p_value),
-            "nearest": None if event.nearest is None else _nearest(event.nearest, self.axis),
+            "nearest": None if event.nearest is None else _plain(event.nearest, self.axis),
+            "channels": [_plain(view, self.axis) for view in event.channels],
         }
-        return Explained(
-            **{name: facts[name] for name in Explained.model_fields if name != "channels"},
-            channels=[
-                View(
-                    name=view.name,
-                    contribution=view.contribution,
-                    direction=view.direction,
-                    size=_finite(view.size),
-                    x=self.axis.positions[view.rows].tolist(),
-                    values=listed(view.values),
-                    counterpart=listed(view.counterpart),
-                )
-                for view in event.channels
-            ],
-        )
+        return Explained(**facts)
 
     def events_csv(self) -> str:
         """The events with their explanations as a table."""
@@ -127,7 +112,7 @@ class Found:
 
     def report(self, title: str) -> str:
         """The HTML report."""
-        notes = [*self.analysis.series.notes(), *self.analysis.notes, *self.notes]
+        notes = [*self.analysis.series.notes(), *self.analysis.notes, *self.facts.notes]
         return render_report(
             analysed_report(
                 title,
@@ -136,7 +121,7 @@ class Found:
                 self.analysis.explanations(),
                 training_end=0 if self.train is None else self.train[1],
                 notes=list(dict.fromkeys(notes)),
-                seconds=self.seconds,
+                seconds=self.facts.seconds,
             )
         )
 
@@ -151,32 +136,33 @@ def events_of(analysis: Analysis, axis: Axis) -> list[Event]:
 
 
 def _answer(event: FoundEvent, axis: Axis) -> Event:
-    facts = event.to_dict() | {
-        "number": event.number,
+    times = {
         "start": axis.moment(event.start),
         "end": axis.moment(event.end - 1),
         "peak": axis.moment(event.peak),
-        "lasting": axis.timeline.lasting(event.start, event.end),
-        "extent": axis.extent(event.start, event.end),
     }
-    return Event(**{name: facts[name] for name in Event.model_fields})
+    return Event(
+        **event.to_dict() | times,
+        number=event.number,
+        lasting=axis.timeline.lasting(event.start, event.end),
+        extent=axis.timeline.extent(event.start, event.end),
+    )
 
 
-def _nearest(found: FoundNearest, axis: Axis) -> Nearest:
-    """All that is known of the nearest subsequence, whatever an explanation holds of it."""
-    facts = {each.name: _plain(getattr(found, each.name), axis) for each in fields(found)}
-    return Nearest(**facts, x=axis.positions[found.rows].tolist())
-
-
-def _plain(value: Any, axis: Axis) -> Any:
-    """A value of an explanation as JSON can hold it."""
-    if isinstance(value, np.datetime64):
-        return axis.clock(value)
-    if isinstance(value, np.ndarray):
-        return listed(value) if value.dtype.kind == "f" else value.tolist()
-    if isinstance(value, np.generic):
-        value = value.item()
-    return _finite(value) if isinstance(value, float) else value
+def _plain(found: ChannelView | Nearest, axis: Axis) -> dict[str, Any]:
+    """All of an explanation's part as JSON can hold it, and where its rows lie."""
+    facts: dict[str, Any] = {"x": axis.positions[found.rows].tolist()}
+    for each in fields(found):
+        value = getattr(found, each.name)
+        if isinstance(value, np.datetime64):
+            value = write_moment(value, "s", timezone=axis.series.timezone)
+        elif isinstance(value, np.ndarray):
+            value = listed(value) if value.dtype.kind == "f" else value.tolist()
+        elif isinstance(value, np.generic):
+            value = value.item()
+        unknown = isinstance(value, float) and not np.isfinite(value)
+        facts[each.name] = None if unknown else value
+    return facts
 
 
 def _rate(budget: str, step: np.timedelta64 | None) -> float:
@@ -184,7 +170,3 @@ def _rate(budget: str, step: np.timedelta64 | None) -> float:
         return alarm_rate(budget, step)
     except InputError:  # as many alarms as rows
         return np.inf
-
-
-def _finite(value: float | None) -> float | None:
-    return None if value is None or not np.isfinite(value) else float(value)

@@ -1,13 +1,14 @@
 """A series on the axis of a chart: the rows of a span, and lines of a few thousand points."""
 
+from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
 
 from caps.arrays import FloatArray
 from caps.plots import Timeline, thin_line
-from caps.series import Series, write_moment
-from caps.serve.schemas import Line, Lines, Rows
+from caps.series import Series
+from caps.serve.schemas import Line, Lines, Rows, Span, Window
 
 
 class Axis:
@@ -22,50 +23,39 @@ class Axis:
         """Where every row lies."""
         return self.timeline.positions(np.arange(len(self.series)))
 
-    def extent(self, start: int, end: int) -> tuple[float, float]:
-        """Left and right edge of the rows [start, end)."""
-        return self.timeline.extent(start, end)
-
     def moment(self, row: int) -> str | None:
         """When a row was; None without times."""
         return None if self.series.time is None else self.timeline.moment(row)
 
-    def clock(self, time: np.datetime64) -> str:
-        """A moment in UTC as this axis shows it, to the second."""
-        return write_moment(time, "s", timezone=self.series.timezone)
-
-    def rows(self, left: float | None, right: float | None) -> tuple[int, int]:
+    def rows(self, span: Span) -> tuple[int, int]:
         """The rows between two positions, the end exclusive; possibly none."""
-        first = 0 if left is None else int(np.searchsorted(self.positions, left, side="left"))
-        last = len(self.series)
-        if right is not None:
-            last = int(np.searchsorted(self.positions, right, side="right"))
-        return first, max(first, last)
+        left = -np.inf if span.left is None else span.left
+        right = np.inf if span.right is None else span.right
+        first = int(np.searchsorted(self.positions, left, side="left"))
+        return first, max(first, int(np.searchsorted(self.positions, right, side="right")))
 
-    def span(self, left: float | None, right: float | None) -> Rows:
+    def span(self, span: Span) -> Rows:
         """The same with their times."""
-        start, end = self.rows(left, right)
+        start, end = self.rows(span)
         if end == start:
             return Rows(start=start, end=end, first=None, last=None)
         return Rows(start=start, end=end, first=self.moment(start), last=self.moment(end - 1))
 
-    def lines(
-        self, channels: list[str], left: float | None, right: float | None, points: int
-    ) -> Lines:
-        """Some channels between two positions, and one row beyond on either side."""
-        start, end = self.rows(left, right)
+    def lines(self, window: Window, usual: Sequence[str]) -> Lines:
+        """The channels asked for or the usual ones, and one row beyond on either side."""
+        start, end = self.rows(window)
         start, end = max(0, start - 1), min(len(self.series), end + 1)
+        channels = usual if window.channels is None else window.channels
         values = self.series.select(*channels).values if channels else self.series.values[:, :0]
-        whole = self.extent(0, len(self.series))
-        step = self.extent(0, 1)
+        left, right = self.timeline.extent(0, 1)
         return Lines(
             dated=self.timeline.dated,
             label=self.timeline.label,
-            extent=whole,
-            step=step[1] - step[0],
+            extent=self.timeline.extent(0, len(self.series)),
+            step=right - left,
             rows=(start, end),
             lines=[
-                self.line(name, values[:, column], (start, end), points)
+                self.line(name, values[:, column], (start, end), window.points)
                 for column, name in enumerate(channels)
             ],
         )

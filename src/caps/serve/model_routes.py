@@ -1,20 +1,19 @@
 """Endpoints for models: fit, score, events, alarm budget, report."""
 
-import logging
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Response
-from pydantic import ValidationError
 
-from caps.errors import ArtifactError, InputError
+from caps.errors import CapsError, InputError
 from caps.scoring import FitOptions, alarm_rate
 from caps.series import Series, read
-from caps.serve.files import NAME
 from caps.serve.found import Found, events_of
 from caps.serve.lines import Axis, listed
-from caps.serve.refusals import Refusal, taken
+from caps.serve.refusals import missing, taken
 from caps.serve.schemas import (
     Alarms,
+    Asked,
+    AskedOfFit,
     BudgetFacts,
     Events,
     Explained,
@@ -22,25 +21,16 @@ from caps.serve.schemas import (
     FitState,
     Lines,
     ModelFacts,
+    ModelWindow,
     Name,
     ScoreRequest,
     Scores,
+    SeriesName,
     problems,
 )
-from caps.serve.series_routes import Channels, Edge, Points, drawn
 from caps.serve.service import Service
 
-SeriesName = Annotated[
-    str | None,
-    Query(pattern=NAME, max_length=64, description="a stored series; that of the fit if left out"),
-]
-BudgetName = Annotated[
-    str | None,
-    Query(min_length=1, max_length=40, description="an alarm budget; the model's own if left out"),
-]
 LEAST_CALIBRATION = 32  # rows a fit needs at the least
-
-log = logging.getLogger("caps.serve")
 
 
 def model_routes(service: Service) -> APIRouter:
@@ -54,7 +44,7 @@ def model_routes(service: Service) -> APIRouter:
     @router.get("")
     async def list_models() -> list[ModelFacts]:
         """All models, and those being fitted."""
-        return [listed_model(service, name) for name in service.models.names()]
+        return service.models.described(lambda name: describe(service, name), _damaged)
 
     @router.get("/{name}", responses=problems(404))
     async def show_model(name: Name) -> ModelFacts:
@@ -64,23 +54,21 @@ def model_routes(service: Service) -> APIRouter:
     @router.put("/{name}", status_code=202, responses=known | body)
     async def fit_model(name: Name, request: FitRequest) -> ModelFacts:
         """Fit a model in the background; an older one stays in use until the new one is ready."""
-        there = name in service.models.names()
-        if there and service.models.record(name) is not None and not request.replace:
+        record = service.models.record(name) if name in service.models.names() else None
+        if record is not None and not request.replace:
             raise taken(f"there is a model {name!r} already", "give replace=true to fit it again")
         if request.alarms is None:
-            record = service.models.record(name) if there else None
-            request.alarms = str(FitOptions().alarms) if record is None else service.budget(name)
+            request.alarms = str(FitOptions().alarms) if record is None else record.budget
         await service.query_series(request.series, lambda axis: check_fit(axis.series, request))
         service.fits.ask(name, request.model_dump())
         return describe(service, name)
 
     @router.delete("/{name}", status_code=204, responses=problems(404))
-    async def delete_model(name: Name) -> Response:
+    async def delete_model(name: Name) -> None:
         """Delete a model; a fit under way is ended."""
         service.models.existing(name)
         await service.fits.cancel(name)
         service.models.delete(name)
-        return Response(status_code=204)
 
     @router.put("/{name}/alarms", responses=known | body)
     async def set_alarms(name: Name, request: Alarms) -> ModelFacts:
@@ -96,123 +84,79 @@ def model_routes(service: Service) -> APIRouter:
         return await service.scorers.run(lambda: score_rows(service, name, request))
 
     @router.get("/{name}/lines", responses=known)
-    async def model_lines(
-        name: Name,
-        series: SeriesName = None,
-        channels: Channels = None,
-        left: Edge = None,
-        right: Edge = None,
-        points: Points = 2_000,
-    ) -> Lines:
+    async def model_lines(name: Name, window: Annotated[ModelWindow, Query()]) -> Lines:
         """Channels and score of a stored series as a chart shows them."""
-
-        def draw(found: Found) -> Lines:
-            names = list(found.model.fitted_.names) if channels is None else channels
-            return found.lines(drawn(found.axis, names), left, right, points)
-
-        return await service.draw(name, series, draw)
+        return await service.draw(name, window.series, lambda found: found.lines(window))
 
     @router.get("/{name}/events", responses=known)
-    async def list_events(
-        name: Name, series: SeriesName = None, alarms: BudgetName = None
-    ) -> Events:
+    async def list_events(name: Name, asked: Annotated[Asked, Query()]) -> Events:
         """The events of a stored series."""
-        return await service.query(name, series, lambda found: found.events, alarms=alarms)
+        return await service.query(name, asked, lambda found: found.events)
 
     @router.get("/{name}/events/{number}", responses=known)
     async def explain_event(
         name: Name,
         number: Annotated[int, Path(ge=1, le=10**9)],
-        series: SeriesName = None,
-        alarms: BudgetName = None,
-        fit: Annotated[
-            str | None, Query(max_length=64, description="as listed; refused if it has changed")
-        ] = None,
+        asked: Annotated[AskedOfFit, Query()],
     ) -> Explained:
         """One event, numbered as the list under the same budget has it: kind, reason, channels,
         normal counterpart and the nearest subsequence of the past."""
-        return await service.query(
-            name, series, lambda found: found.explain(number), alarms=alarms, fit=fit
-        )
+        return await service.query(name, asked, lambda found: found.explain(number), fit=asked.fit)
 
     @router.get("/{name}/budgets", responses=known)
     async def list_budgets(name: Name, series: SeriesName = None) -> list[BudgetFacts]:
         """What other alarm budgets would give on a stored series."""
-        return await service.query(name, series, lambda found: found.budgets, quick=False)
+        asked = Asked(series=series, alarms=None)
+        return await service.query(name, asked, lambda found: found.budgets, quick=False)
 
     @router.get("/{name}/events.csv", responses=known | _file("text/csv"), response_class=Response)
-    async def events_file(
-        name: Name, series: SeriesName = None, alarms: BudgetName = None
-    ) -> Response:
+    async def events_file(name: Name, asked: Annotated[Asked, Query()]) -> Response:
         """The events with their explanations as CSV."""
-        text = await service.query(name, series, Found.events_csv, alarms=alarms, quick=False)
-        return _download(text, "text/csv; charset=utf-8", f"{name}-events.csv")
+        text = await service.query(name, asked, Found.events_csv, quick=False)
+        return _download(text, "text/csv", f"{name}-events.csv")
 
     @router.get("/{name}/scores.csv", responses=known | _file("text/csv"), response_class=Response)
-    async def scores_file(
-        name: Name, series: SeriesName = None, alarms: BudgetName = None
-    ) -> Response:
+    async def scores_file(name: Name, asked: Annotated[Asked, Query()]) -> Response:
         """Score, p-value, flag and event of every row as CSV."""
-        text = await service.query(name, series, Found.scores_csv, alarms=alarms, quick=False)
-        return _download(text, "text/csv; charset=utf-8", f"{name}-scores.csv")
+        text = await service.query(name, asked, Found.scores_csv, quick=False)
+        return _download(text, "text/csv", f"{name}-scores.csv")
 
     @router.get("/{name}/report", responses=known | _file("text/html"), response_class=Response)
-    async def report(name: Name, series: SeriesName = None, alarms: BudgetName = None) -> Response:
+    async def report(name: Name, asked: Annotated[Asked, Query()]) -> Response:
         """The report: one HTML file that opens offline."""
-        text = await service.query(
-            name, series, lambda found: found.report(name), alarms=alarms, quick=False
-        )
-        return _download(text, "text/html; charset=utf-8", f"{name}-report.html")
+        text = await service.query(name, asked, lambda found: found.report(name), quick=False)
+        return _download(text, "text/html", f"{name}-report.html")
 
     return router
-
-
-def listed_model(service: Service, name: str) -> ModelFacts:
-    """A model, or what is wrong with it: one damaged entry must not hide the others."""
-    try:
-        return describe(service, name)
-    except (ArtifactError, Refusal) as error:
-        log.error("the model %s is damaged: %s", name, error)
-        state = FitState(state="failed", problem=error.problem, remedy=error.remedy)
-        return ModelFacts(
-            name=name, ready=False, series="", columns=[], known=[], alarms="", notes=[], fit=state
-        )
 
 
 def describe(service: Service, name: str) -> ModelFacts:
     """A model as the list shows it."""
     models = service.models
-    record, pending, fit = models.record(name), models.pending(name), service.fits.active.get(name)
-    state = None
-    if fit is not None:
-        state = FitState(
-            state="waiting" if fit.started is None else "running",
-            stage=fit.stage,
-            share=fit.share,
-            seconds=fit.seconds,
-            left=fit.left,
-        )
-    elif pending is not None:
-        problem, remedy = service.fits.failure(name, pending)
-        state = FitState(state="failed", problem=problem, remedy=remedy)
-    of = record or pending
-    request = of.request if of is not None else {}
-    facts = {} if record is None else models.facts(name, record)
-    try:
-        return ModelFacts(
-            name=name,
-            ready=record is not None,
-            series=request.get("series", ""),
-            columns=facts.get("channels") or request.get("columns") or [],
-            train=facts.get("train"),
-            known=request.get("known", []),
-            alarms=(record.alarms if record else None) or request.get("alarms", ""),
-            notes=facts.get("notes", []),
-            seconds=facts.get("seconds"),
-            fit=state,
-        )
-    except ValidationError:
-        raise ArtifactError(f"the files of the model {name!r} are odd", "delete it") from None
+    record, pending = models.record(name), models.pending(name)
+    facts = models.facts(name, record) if record else None
+    shown = record or pending
+    if shown is None:  # deleted a moment ago
+        raise missing("model", name)
+    return ModelFacts(
+        name=name,
+        ready=record is not None,
+        series=shown.request.series,
+        columns=facts.channels if facts else shown.request.columns or [],
+        train=facts.train if facts else None,
+        known=shown.request.known,
+        alarms=shown.budget,
+        notes=facts.notes if facts else [],
+        seconds=facts.seconds if facts else None,
+        fit=service.fits.state(name, pending),
+    )
+
+
+def _damaged(name: str, error: CapsError) -> ModelFacts:
+    state = FitState(state="failed", problem=error.problem, remedy=error.remedy)
+    return ModelFacts(
+        name=name, ready=False, series="", columns=[], known=[], alarms="", notes=[], fit=state
+    )
 
 
 def check_fit(series: Series, request: FitRequest) -> None:

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from caps.jobs import single_products
 from caps.serve.refusals import Refusal, busy
@@ -16,18 +16,17 @@ class Pool:
 
     def __init__(self, what: str, threads: int, waiting: int, seconds: float) -> None:
         self.what, self.most, self.seconds = what, threads + waiting, seconds
-        self.under_way = 0
+        # With work that nobody waits for any more: it still takes its thread.
+        self.under_way: set[Future[Any]] = set()
         self.executor = ThreadPoolExecutor(threads, f"caps-{what}", initializer=_alone)
 
     async def run(self, work: Callable[[], Answer]) -> Answer:
         """Do the work in a thread."""
-        if self.under_way >= self.most:
+        if len(self.under_way) >= self.most:
             raise busy(self.what)
-        self.under_way += 1
-        loop = asyncio.get_running_loop()
         future = self.executor.submit(work)
-        # Work that nobody waits for any more still takes its thread.
-        future.add_done_callback(lambda each: self._ended(loop, each))
+        self.under_way.add(future)
+        future.add_done_callback(self.under_way.discard)
         try:
             async with asyncio.timeout(self.seconds):
                 return await asyncio.wrap_future(future)
@@ -39,13 +38,6 @@ class Pool:
     def stop(self) -> None:
         """Take no more work."""
         self.executor.shutdown(wait=False, cancel_futures=True)
-
-    def _ended(self, loop: asyncio.AbstractEventLoop, _: Future[Answer]) -> None:
-        if not loop.is_closed():
-            loop.call_soon_threadsafe(self._count_down)
-
-    def _count_down(self) -> None:
-        self.under_way -= 1
 
 
 def _alone() -> None:

@@ -1,8 +1,11 @@
 """Answers to requests that cannot be served: a status, the problem and its remedy."""
 
 import errno
+from collections.abc import Mapping
 
-from caps.errors import ArtifactError, CapsError, InputError
+from starlette.responses import JSONResponse
+
+from caps.errors import CapsError, InputError
 
 FULL = {errno.ENOSPC, errno.EDQUOT}
 
@@ -11,7 +14,7 @@ class Refusal(CapsError):
     """Raised anywhere while a request is served; becomes its answer."""
 
     def __init__(
-        self, status: int, problem: str, remedy: str, headers: dict[str, str] | None = None
+        self, status: int, problem: str, remedy: str, headers: Mapping[str, str] | None = None
     ) -> None:
         super().__init__(problem, remedy)
         self.status = status
@@ -40,10 +43,10 @@ def disk_full() -> Refusal:
     return Refusal(507, "the disk of the service is full", "make room there, then send it again")
 
 
-def status_of(error: CapsError) -> int:
-    """The HTTP status of an error raised on purpose."""
-    if isinstance(error, Refusal):
-        return error.status
-    if isinstance(error, InputError):
-        return 422
-    return 500 if isinstance(error, ArtifactError) else 400
+def answer(error: CapsError) -> JSONResponse:
+    """What a client is told of an error raised on purpose."""
+    if not isinstance(error, Refusal):
+        status = 422 if isinstance(error, InputError) else 500
+        error = Refusal(status, error.problem, error.remedy)
+    told = {"problem": error.problem, "remedy": error.remedy}
+    return JSONResponse(told, error.status, error.headers)

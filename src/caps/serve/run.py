@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from caps.errors import InputError
+from caps.serve.claim import claimed
 from caps.serve.settings import Settings
 
 if TYPE_CHECKING:
@@ -30,16 +31,11 @@ def run_service(settings: Settings, announce: Callable[[str], None] = print) -> 
             f"the service needs {error.name}", "pip install 'caps-tsad[serve]'"
         ) from None
     logging.basicConfig(level=logging.INFO, format="%(levelname)s %(message)s", stream=sys.stderr)
-    app = create_app(settings)
-    claim = app.state.service.claim
+    app = create_app(settings, held=True)
     # Both before anything is cleaned up: the files of another service must not be touched.
-    claim.take()
-    try:
-        with listener(settings.host, settings.port) as door:
-            announce(address(settings.host, door.getsockname()[1]))
-            server(app, settings).run(sockets=[door])
-    finally:
-        claim.release()
+    with claimed(settings.folder), listener(settings.host, settings.port) as door:
+        announce(address(settings.host, door.getsockname()[1]))
+        server(app, settings).run(sockets=[door])
 
 
 def server(app: "FastAPI", settings: Settings) -> "uvicorn.Server":

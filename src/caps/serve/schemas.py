@@ -5,15 +5,18 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
 
 from caps.scoring import OPTIONS
-from caps.serve.files import NAME
 
+# Starts with a letter or digit: no hidden file, no "..", no separator can be named.
+NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
 Name = Annotated[str, Field(pattern=NAME, max_length=64, examples=["pump-4"])]
 Place = Annotated[int, Field(ge=0, le=10**12)] | Annotated[str, Field(min_length=1, max_length=40)]
 Budget = Annotated[str, Field(min_length=1, max_length=40, examples=["1/day", "1/1000"])]
 Position = float  # on the axis of a chart: milliseconds since 1970, or rows
+Edge = Annotated[Position | None, Field(allow_inf_nan=False, description="position on the axis")]
+SeriesName = Annotated[
+    Name | None, Field(description="a stored series; that of the fit if left out")
+]
 MOST_ROWS = 20_000  # of one request for scores
-
-
 Rowwise = Field(min_length=1, max_length=MOST_ROWS)
 
 
@@ -21,6 +24,58 @@ class Strict(BaseModel):
     """Unknown keys are errors."""
 
     model_config = ConfigDict(extra="forbid")
+
+
+class Upload(BaseModel):
+    """How an uploaded file is called and read."""
+
+    name: Name
+    file: str = Field("the file", min_length=1, max_length=200)
+    time: str | None = Field(None, min_length=1, max_length=200, description="time column")
+    columns: list[str] | None = Field(
+        None,
+        min_length=1,
+        max_length=1000,
+        description="channels; all numbers but labels if left out",
+    )
+    sort: bool = False
+    duplicates: Literal["error", "first", "last", "keep"] = "error"
+    decimal: Literal[".", ","] = "."
+    time_format: str | None = Field(None, min_length=1, max_length=80)
+    timezone: str | None = Field(None, min_length=1, max_length=80)
+
+
+class Span(BaseModel):
+    """Part of the axis of a chart; all of it if left out."""
+
+    left: Edge = None
+    right: Edge = None
+
+
+class Window(Span):
+    """What a chart shows."""
+
+    channels: list[str] | None = Field(None, max_length=50, description="all if left out")
+    points: int = Field(2_000, ge=2, le=20_000)
+
+
+class ModelWindow(Window):
+    """What a chart with scores shows."""
+
+    series: SeriesName = None
+
+
+class Asked(BaseModel):
+    """What a model is asked about."""
+
+    series: SeriesName = None
+    alarms: Budget | None = Field(None, description="an alarm budget; the model's own if left out")
+
+
+class AskedOfFit(Asked):
+    """The same of a fit that is known."""
+
+    fit: str | None = Field(None, max_length=64, description="as listed; refused if it has changed")
 
 
 class Problem(BaseModel):
@@ -158,10 +213,9 @@ class StreamRows(ScoreRequest):
     )
 
 
-class EventChange(BaseModel):
-    """An event of a stream that was opened, updated or closed; the end row is exclusive."""
+class AnyEvent(BaseModel):
+    """What is known of every event; the end row is exclusive, `end` is the time of the last row."""
 
-    what: Literal["opened", "updated", "closed"]
     number: int
     start_row: int
     end_row: int
@@ -170,6 +224,12 @@ class EventChange(BaseModel):
     end: str | None
     score: float
     p_value: float | None
+
+
+class EventChange(AnyEvent):
+    """An event of a stream that was opened, updated or closed; the end row is exclusive."""
+
+    what: Literal["opened", "updated", "closed"]
     contributions: dict[str, float]
 
 
@@ -189,20 +249,12 @@ class StreamUpdate(BaseModel):
     note: str = Field("", description="told once, after the model was fitted again")
 
 
-class Event(BaseModel):
+class Event(AnyEvent):
     """An event; the end row is exclusive, `end` is the time of the last row."""
 
-    number: int
-    start_row: int
-    end_row: int
-    peak_row: int
-    start: str | None
-    end: str | None
     peak: str | None
     lasting: str
     extent: tuple[Position, Position]
-    score: float
-    p_value: float | None
     channel: str
 
 

@@ -1,18 +1,19 @@
-"""Endpoints for uploaded series."""
+"""Endpoints for series: a file is written as it arrives, refused as soon as it is too much."""
 
-import logging
-from typing import Annotated, Any, Literal
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
 
-from fastapi import APIRouter, Query, Request, Response
-from pydantic import ValidationError
+from fastapi import APIRouter, Query, Request
+from starlette.requests import ClientDisconnect
 
-from caps.errors import ArtifactError
-from caps.serve.files import NAME
-from caps.serve.lines import Axis
+from caps.errors import CapsError
+from caps.series import duration, write_moment
+from caps.serve.files import DATA, SERIES, StoredSeries
 from caps.serve.refusals import Refusal
-from caps.serve.schemas import Lines, Name, Rows, SeriesFacts, problems
-from caps.serve.service import Service
-from caps.serve.uploads import note_upload, read_upload, take_in
+from caps.serve.schemas import Lines, Name, Rows, SeriesFacts, Span, Upload, Window, problems
+from caps.serve.service import Service, read_upload
+from caps.serve.settings import Settings
 
 CSV_BODY = {
     "requestBody": {
@@ -21,13 +22,10 @@ CSV_BODY = {
         "content": {"text/csv": {"schema": {"type": "string", "minLength": 1}}},
     }
 }
-Edge = Annotated[float | None, Query(allow_inf_nan=False, description="position on the axis")]
-Points = Annotated[int, Query(ge=2, le=20_000)]
-Channels = Annotated[list[str] | None, Query(max_length=50, description="all if left out")]
 MOST_DRAWN = 12  # channels, if none are named
+LONGEST_LINE = 1_000_000  # bytes of the first line: names of columns
+DELIMITERS = b",;\t|"
 QUICK = 5_000_000  # bytes of a file that is read in a moment
-
-log = logging.getLogger("caps.serve")
 
 
 def series_routes(service: Service) -> APIRouter:
@@ -42,105 +40,94 @@ def series_routes(service: Service) -> APIRouter:
         openapi_extra=CSV_BODY,
         responses=problems(400, 408, 409, 413, 415, 507),
     )
-    async def upload(
-        request: Request,
-        name: Annotated[str, Query(pattern=NAME, max_length=64)],
-        file: Annotated[str, Query(min_length=1, max_length=200)] = "the file",
-        time: Annotated[
-            str | None, Query(min_length=1, max_length=200, description="time column")
-        ] = None,
-        columns: Annotated[
-            list[str] | None,
-            Query(
-                min_length=1,
-                max_length=1000,
-                description="channels; all numbers but labels if left out",
-            ),
-        ] = None,
-        sort: bool = False,
-        duplicates: Literal["error", "first", "last", "keep"] = "error",
-        decimal: Literal[".", ","] = ".",
-        time_format: Annotated[str | None, Query(min_length=1, max_length=80)] = None,
-        timezone: Annotated[str | None, Query(min_length=1, max_length=80)] = None,
-    ) -> SeriesFacts:
+    async def upload(request: Request, asked: Annotated[Upload, Query()]) -> SeriesFacts:
         """Upload a CSV file as a series."""
-        options: dict[str, Any] = {
-            "time": time,
-            "columns": columns,
-            "sort": sort,
-            "duplicates": duplicates,
-            "decimal": decimal,
-            "time_format": time_format,
-            "timezone": timezone,
-        }
-        with service.series.adding(name) as folder:
+        with service.series.adding(asked.name) as folder:
             path = await take_in(request, folder, service.settings)
-
-            def read_and_note() -> dict[str, Any]:
-                return note_upload(folder, file, options, read_upload(path, file, options))
-
             pool = service.viewers if path.stat().st_size < QUICK else service.long_viewers
-            facts = await pool.run(read_and_note)
-        return SeriesFacts(name=name, **facts)
+            return await pool.run(lambda: note_upload(path, asked))
 
     @router.get("")
     async def list_series() -> list[SeriesFacts]:
         """All uploaded series."""
-        return [listed_series(service, name) for name in service.series.names()]
+        return service.series.described(service.series.facts, _damaged)
 
     @router.get("/{name}", responses=problems(404))
     async def show_series(name: Name) -> SeriesFacts:
         """One uploaded series."""
-        return describe_series(service, name)
+        return service.series.facts(name)
 
     @router.delete("/{name}", status_code=204, responses=problems(404))
-    async def delete_series(name: Name) -> Response:
+    async def delete_series(name: Name) -> None:
         """Delete a series; models fitted on it stay."""
         service.series.delete(name)
-        return Response(status_code=204)
 
     @router.get("/{name}/lines", responses=problems(404))
-    async def series_lines(
-        name: Name,
-        channels: Channels = None,
-        left: Edge = None,
-        right: Edge = None,
-        points: Points = 2_000,
-    ) -> Lines:
+    async def series_lines(name: Name, window: Annotated[Window, Query()]) -> Lines:
         """Channels as a chart shows them, thinned by minimum and maximum."""
-
         return await service.query_series(
-            name, lambda axis: axis.lines(drawn(axis, channels), left, right, points)
+            name, lambda axis: axis.lines(window, axis.series.channels[:MOST_DRAWN])
         )
 
     @router.get("/{name}/rows", responses=problems(404))
-    async def series_rows(name: Name, left: Edge = None, right: Edge = None) -> Rows:
+    async def series_rows(name: Name, span: Annotated[Span, Query()]) -> Rows:
         """The rows between two positions on the axis."""
-        return await service.query_series(name, lambda axis: axis.span(left, right))
+        return await service.query_series(name, lambda axis: axis.span(span))
 
     return router
 
 
-def describe_series(service: Service, name: str) -> SeriesFacts:
-    """A series as it was noted at the upload."""
+async def take_in(request: Request, folder: Path, settings: Settings) -> Path:
+    """Write the request's body to `data.csv` in `folder`."""
+    path, rows, first = folder / DATA, 0, b""
     try:
-        return SeriesFacts(**{**service.series.facts(name), "name": name})
-    except ValidationError:
-        raise ArtifactError(f"the notes on the series {name!r} are odd", "delete it") from None
+        with path.open("wb") as file:
+            async for piece in request.stream():
+                if len(first) < LONGEST_LINE and b"\n" not in first:
+                    first += piece[:LONGEST_LINE]
+                rows += piece.count(b"\n")
+                if rows > settings.rows + 1:
+                    raise Refusal(
+                        413, f"the file has more than {settings.rows:,} rows", "send fewer rows"
+                    )
+                file.write(piece)
+    except ClientDisconnect:
+        raise Refusal(400, "the upload was cut off", "send the file again") from None
+    if first.startswith(b"\x1f\x8b"):
+        raise Refusal(415, "the file is packed", "send the header Content-Encoding: gzip with it")
+    if first.startswith(b"PAR1"):
+        raise Refusal(415, "the file is Parquet", "export the table as CSV")
+    line = first.partition(b"\n")[0]
+    if len(line) >= LONGEST_LINE or max(map(line.count, DELIMITERS)) >= settings.columns:
+        raise Refusal(
+            413, f"the file has more than {settings.columns:,} columns", "send fewer columns"
+        )
+    return path
 
 
-def listed_series(service: Service, name: str) -> SeriesFacts:
-    """The same, or what is wrong with it: one damaged entry must not hide the others."""
-    try:
-        return describe_series(service, name)
-    except (ArtifactError, Refusal) as error:
-        log.error("the series %s is damaged: %s", name, error)
-        return SeriesFacts(
-            name=name, file="", rows=0, channels=[], start=None, end=None, step=None,
-            notes=[f"{error.problem}: {error.remedy}"],
-        )  # fmt: skip
+def note_upload(path: Path, upload: Upload) -> StoredSeries:
+    """Read the file, and write down beside it what was read."""
+    options = upload.model_dump(exclude={"name", "file"})
+    series = read_upload(path, upload.file, options)
+    step, time = series.sampling.step, series.time
+    facts = StoredSeries(
+        name=upload.name,
+        file=upload.file,
+        options=options,
+        uploaded=datetime.now(UTC).isoformat(timespec="milliseconds"),
+        rows=len(series),
+        channels=list(series.channels),
+        start=None if time is None else write_moment(time[0], "s", separator="T"),
+        end=None if time is None else write_moment(time[-1], "s", separator="T"),
+        step=None if step is None else duration(step),
+        notes=series.notes(),
+    )
+    path.with_name(SERIES).write_text(facts.model_dump_json(), encoding="utf-8")
+    return facts
 
 
-def drawn(axis: Axis, channels: list[str] | None) -> list[str]:
-    """The channels asked for, or the first few."""
-    return list(axis.series.channels[:MOST_DRAWN]) if channels is None else channels
+def _damaged(name: str, error: CapsError) -> SeriesFacts:
+    return SeriesFacts(
+        name=name, file="", rows=0, channels=[], start=None, end=None, step=None,
+        notes=[f"{error.problem}: {error.remedy}"],
+    )  # fmt: skip

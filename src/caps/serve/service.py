@@ -1,27 +1,26 @@
 """The state of a running service: its files, queues, threads and what it keeps in memory."""
 
 import copy
-import logging
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeVar
 
+from caps.errors import InputError
 from caps.estimator import CAPS
+from caps.series import Series, read
 from caps.serve.cache import Cache
-from caps.serve.claim import Claim
-from caps.serve.files import DATA, ModelFolder, Record, SeriesFolder
+from caps.serve.files import DATA, MODEL, ModelFolder, Record, SeriesFolder, StoredSeries
 from caps.serve.fits import Fits
 from caps.serve.found import Found
 from caps.serve.lines import Axis
 from caps.serve.monitoring import Monitor
 from caps.serve.pools import Pool
 from caps.serve.refusals import Refusal, taken
+from caps.serve.schemas import Asked
 from caps.serve.settings import Settings
-from caps.serve.uploads import read_upload
-
-log = logging.getLogger("caps.serve")
 
 MODELS_KEPT, SERIES_KEPT, ANALYSES_KEPT, BUDGETS_KEPT = 32, 8, 6, 12
 PROBE = 4096  # bytes
@@ -34,13 +33,12 @@ class Sought:
 
     name: str
     record: Record
-    series: str
-    facts: Mapping[str, Any]  # of the series
+    series: StoredSeries
 
     @property
     def key(self) -> tuple[str, ...]:
         """Another fit or another file of the same name is something else."""
-        return self.name, self.record.fit, self.series, str(self.facts["uploaded"])
+        return self.name, self.record.fit, self.series.name, self.series.uploaded
 
 
 class Service:
@@ -48,7 +46,6 @@ class Service:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self.claim = Claim(settings.folder)
         self.monitor = Monitor()
         self.series = SeriesFolder(settings.folder / "series", settings.stored)
         self.models = ModelFolder(settings.folder / "models", settings.stored)
@@ -58,30 +55,33 @@ class Service:
         waiting, seconds = settings.waiting_views, settings.view_seconds
         self.viewers = Pool("views", settings.viewers, waiting, seconds)
         self.long_viewers = Pool("views of large series", 1, waiting, seconds)
-        self.fits = Fits(settings, self.models, self.series, self._fit_ended)
+        self.fits = Fits(settings, self.models, self.series, self.monitor)
         self.ready = False
         self._loaded = Cache[CAPS](MODELS_KEPT)
         self._axes = Cache[Axis](SERIES_KEPT)
         self._analysed = Cache[Found](ANALYSES_KEPT)
         self._found = Cache[Found](BUDGETS_KEPT)
-        self._watch()
+        for name, text, count in (
+            ("caps_models", "Models in the directory.", lambda: len(self.models.names())),
+            ("caps_series", "Series in the directory.", lambda: len(self.series.names())),
+            ("caps_fits_waiting", "Fits that wait.", lambda: self.fits.waiting),
+            ("caps_fits_running", "Fits that run.", lambda: self.fits.running),
+            ("caps_scores_under_way", "Requests for scores.", lambda: len(self.scorers.under_way)),
+        ):
+            self.monitor.watch(name, text, count)
 
     def start(self) -> None:
-        """Put the directory in order and begin to work; needs a running event loop."""
-        self.claim.take()
+        """Put the directory in order and begin to work."""
         self.series.clean()
         self.models.recover()
-        self.fits.start()
         self.ready = True
 
     async def stop(self) -> None:
         """Stop working; finished fits are kept."""
         self.ready = False
         await self.fits.stop()
-        self.scorers.stop()
-        self.viewers.stop()
-        self.long_viewers.stop()
-        self.claim.release()
+        for pool in (self.scorers, self.viewers, self.long_viewers):
+            pool.stop()
 
     def check_disk(self) -> None:
         """Refuse to be ready when the next write would fail."""
@@ -102,7 +102,7 @@ class Service:
 
     def loaded(self, name: str) -> CAPS:
         """The model in force under the budget of its fit; shared by threads, so never changed."""
-        folder = self.models.model(name, self.models.ready(name))
+        folder = self.models.fit(name) / MODEL
         pretrained = self.settings.pretrained
         return self._loaded.get(folder, lambda: CAPS.load(folder, pretrained=pretrained))
 
@@ -111,28 +111,18 @@ class Service:
         loaded, alarms = self.loaded(name), alarms or self.models.ready(name).alarms
         return loaded if alarms is None else copy.copy(loaded).set_alarms(alarms)
 
-    def axis(self, name: str) -> Axis:
-        """An uploaded series."""
-        facts = self.series.facts(name)
-        path = self.series.existing(name) / DATA
-        return self._axes.get(
-            (name, facts["uploaded"]),
-            lambda: Axis(read_upload(path, facts["file"], facts["options"])),
-        )
-
     async def query_series(self, name: str, work: Callable[[Axis], Answer]) -> Answer:
         """Do something with an uploaded series."""
-        facts = self.series.facts(name)
-        quick = self._axes.has((name, facts["uploaded"]))
-        return await self._viewers(facts, quick).run(lambda: work(self.axis(name)))
+        series = self.series.facts(name)
+        pool = self._viewers(series, self._axes.has((name, series.uploaded)))
+        return await pool.run(lambda: work(self._axis(series)))
 
     async def query(
         self,
         name: str,
-        series: str | None,
+        asked: Asked,
         work: Callable[[Found], Answer],
         *,
-        alarms: str | None = None,
         fit: str | None = None,
         quick: bool = True,
     ) -> Answer:
@@ -140,71 +130,57 @@ class Service:
 
         `quick` says that it takes but a moment once the events are known.
         """
-        sought = self._sought(name, series, fit)
-        alarms = alarms or self.budget(name)
-        pool = self._viewers(sought.facts, quick and self._found.has((sought.key, alarms)))
-        return await pool.run(lambda: work(self._under(sought, alarms)))
+        sought = self._sought(name, asked.series, fit)
+        alarms = asked.alarms or sought.record.budget
+        key = sought.key, alarms
+
+        def find() -> Answer:
+            model = self.model(name, alarms)
+            return work(self._found.get(key, lambda: self._analysis(sought).under(model)))
+
+        return await self._viewers(sought.series, quick and self._found.has(key)).run(find)
 
     async def draw(self, name: str, series: str | None, work: Callable[[Found], Answer]) -> Answer:
         """Do something that needs scores, but no events."""
         sought = self._sought(name, series)
-        pool = self._viewers(sought.facts, self._analysed.has(sought.key))
+        pool = self._viewers(sought.series, self._analysed.has(sought.key))
         return await pool.run(lambda: work(self._analysis(sought)))
 
-    def budget(self, name: str) -> str:
-        """The alarm budget of a model."""
-        record = self.models.ready(name)
-        return record.alarms or str(record.request["alarms"])
-
-    def _viewers(self, facts: Mapping[str, Any], quick: bool) -> Pool:
+    def _viewers(self, series: StoredSeries, quick: bool) -> Pool:
         """Who waits for a large series does not keep those waiting who look at something else."""
-        large = facts["rows"] * len(facts["channels"]) > self.settings.large_values
+        large = series.rows * len(series.channels) > self.settings.large_values
         return self.long_viewers if large and not quick else self.viewers
+
+    def _axis(self, series: StoredSeries) -> Axis:
+        path = self.series.existing(series.name) / DATA
+        return self._axes.get(
+            (series.name, series.uploaded),
+            lambda: Axis(read_upload(path, series.file, series.options)),
+        )
 
     def _sought(self, name: str, series: str | None, fit: str | None = None) -> Sought:
         record = self.models.ready(name)
         if fit is not None and fit != record.fit:
             raise taken(f"the model {name!r} was fitted again", "ask for its events again")
-        named = series or str(record.request["series"])
-        return Sought(name, record, named, self.series.facts(named))
+        return Sought(name, record, self.series.facts(series or record.request.series))
 
     def _analysis(self, sought: Sought) -> Found:
         """What the fit in force finds, under the budget of the fit."""
-        record, axis, model = sought.record, self.axis(sought.series), self.loaded(sought.name)
+        record, axis, model = sought.record, self._axis(sought.series), self.loaded(sought.name)
         facts = self.models.facts(sought.name, record)
-        first, last = facts["train"]
-        known = sought.series == record.request["series"] and last <= len(axis.series)
+        own = sought.series.name == record.request.series and facts.train[1] <= len(axis.series)
 
         def analyse() -> Found:
             analysis = model.analyze(axis.series)
             self.monitor.rows.inc(len(axis.series))
-            return Found(
-                model=model,
-                analysis=analysis,
-                axis=axis,
-                fit=record.fit,
-                train=(first, last) if known else None,
-                notes=tuple(facts["notes"]),
-                seconds=facts["seconds"],
-            )
+            return Found(model, analysis, axis, record.fit, facts, facts.train if own else None)
 
         return self._analysed.get(sought.key, analyse)
 
-    def _under(self, sought: Sought, alarms: str) -> Found:
-        model = self.model(sought.name, alarms)
-        return self._found.get((sought.key, alarms), lambda: self._analysis(sought).under(model))
 
-    def _fit_ended(self, outcome: str) -> None:
-        self.monitor.fits.labels(outcome).inc()
-
-    def _watch(self) -> None:
-        watch = self.monitor.watch
-        watch("caps_models", "Models in the directory.", lambda: len(self.models.names()))
-        watch("caps_series", "Series in the directory.", lambda: len(self.series.names()))
-        watch("caps_fits_waiting", "Fits that wait.", lambda: self.fits.waiting)
-        watch(
-            "caps_fits_running",
-            "Fits that run.",
-            lambda: len(self.fits.active) - self.fits.waiting,
-        )
-        watch("caps_scores_under_way", "Requests for scores.", lambda: self.scorers.under_way)
+def read_upload(path: Path, file: str, options: dict[str, Any]) -> Series:
+    """Read the file; an error names it as the user does."""
+    try:
+        return read(path, **options)
+    except InputError as error:
+        raise InputError(error.problem.replace(str(path), file), error.remedy) from None

@@ -1,82 +1,74 @@
-"""Streams of a model: rows as they come, each stream continued after a restart and after a refit.
+"""Streams of a model over HTTP: rows as they come, scores and events in return.
 
-What is in memory counts only once it is written: a request that failed, on a full disk for example,
-has not happened, and can be sent again.
+Each stream is continued after a restart and after a refit. What is in memory counts only once it is
+written: a request that failed, on a full disk for example, has not happened, and can be sent again.
 """
 
-import re
-import shutil
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from caps.errors import ArtifactError
+import numpy as np
+from fastapi import APIRouter
+
+from caps.errors import ArtifactError, InputError
 from caps.estimator import CAPS
-from caps.serve.files import NAME, STREAMS, put_away
+from caps.series import write_moment
+from caps.serve.cache import Cache
+from caps.serve.files import STREAMS, put_away
+from caps.serve.lines import listed
 from caps.serve.refusals import missing, taken
+from caps.serve.schemas import EventChange, Name, StreamRows, StreamUpdate, problems
+from caps.serve.service import Service
 from caps.stream import SavedStreams, Stream, Update, save_streams
 
+STREAMS_KEPT = 256  # in memory
 MOST_STREAMS = 1000  # of one model
 ID = ""  # there is one stream in a state
 REFITTED = "the model was fitted again: the stream goes on, scored by the new fit"
 ANEW = "the stream begins anew: the state it had does not fit the model"
 
 
-@dataclass(frozen=True, slots=True)
-class Taken:
-    """What rows brought, and the stream after them; the note tells of a change of the model."""
-
-    update: Update
-    threshold: float
-    counts: dict[str, int]
-    note: str
-
-
 @dataclass(eq=False)
 class LiveStream:
-    """A stream in memory and its folder.
-
-    The state is written beside the last one, which goes only then: a process killed in between
-    leaves at least one of them.
-    """
+    """A stream in memory and its folder."""
 
     folder: Path
     lock: Lock = field(default_factory=Lock)  # one request at a time
     fit: Path | None = None  # the model that the stream in memory is of
     stream: Stream | None = None  # None: to be read from its folder
-    written: int = 0
 
-    def feed(
-        self, model: CAPS, fit: Path, lateness: int, rows: Callable[[Stream], Update]
-    ) -> Taken:
+    def feed(self, model: CAPS, fit: Path, request: StreamRows) -> StreamUpdate:
         """Take in rows and write the state."""
+        rows = zip(*request.columns.values(), strict=True)
+        values = [dict(zip(request.columns, row, strict=True)) for row in rows]
         with self.lock:
-            stream, note = self._open(model, fit, lateness)
+            stream, note = self._open(model, fit, request.lateness)
             self.stream = None  # until it is written
-            update = rows(stream)
+            update = stream.extend(values, request.time)
             if not fit.is_dir():
                 raise missing("model", self.folder.parents[1].name)
-            self.written += 1
-            extra = {"fit": fit.name, **_kind(stream)}
-            save_streams(self.folder / str(self.written), {ID: stream}, extra)
+            save_streams(self._state, {ID: stream}, {"fit": fit.name, **_kind(stream)})
             self.stream, self.fit = stream, fit
-            for path in _states(self.folder)[:-1]:
-                shutil.rmtree(path, ignore_errors=True)
-            return _taken(update, stream, note)
+            return _told(update, stream, note)
 
-    def end(self, model: CAPS, fit: Path) -> Taken:
+    def end(self, model: CAPS, fit: Path) -> StreamUpdate:
         """Score what waits, close an open event, and forget the stream."""
         with self.lock:
-            if not _states(self.folder):
+            if not self._state.exists():
                 raise missing("stream", self.folder.name)
             stream, note = self._open(model, fit, 0)
             self.stream = None
             update = stream.finish()
             put_away(self.folder)
-            self.written = 0
-            return _taken(update, stream, note)
+            return _told(update, stream, note)
+
+    @property
+    def _state(self) -> Path:
+        """The folder of the state; older versions counted how often they had written it."""
+        found = (path for path in self.folder.glob("*") if path.name.isdecimal())
+        return max(found, key=lambda path: int(path.name), default=self.folder / "1")
 
     def _open(self, model: CAPS, fit: Path, lateness: int) -> tuple[Stream, str]:
         if self.stream is not None and self.fit == fit:
@@ -88,22 +80,19 @@ class LiveStream:
 
     def _continued(self, model: CAPS, fit: Path, lateness: int) -> tuple[Stream, str]:
         """The stream as it was written last, or a new one."""
-        states = _states(self.folder)
-        self.written = int(states[-1].name) if states else 0
-        for path in reversed(states):
-            stream = model.stream(lateness=lateness)
-            try:
-                saved = SavedStreams(path)
-                if saved.extra.get("fit", fit.name) == fit.name:
-                    saved.restore(ID, stream)
-                    return stream, ""
-            except ArtifactError:  # cut off while it was written: the one before it is whole
-                continue
+        stream = model.stream(lateness=lateness)
+        try:
+            saved = SavedStreams(self._state)
+            if saved.extra.get("fit", fit.name) == fit.name:
+                saved.restore(ID, stream)
+                return stream, ""
             if _carried(saved, stream):
                 return stream, REFITTED
-        if not states:
-            self._check_room()
-        return model.stream(lateness=lateness), ANEW if states else ""
+        except ArtifactError:
+            if not self._state.exists():
+                self._check_room()
+                return stream, ""
+        return model.stream(lateness=lateness), ANEW
 
     def _check_room(self) -> None:
         others = self.folder.parent
@@ -111,15 +100,28 @@ class LiveStream:
             raise taken(f"the model has {MOST_STREAMS} streams already", "end some of them")
 
 
-def stream_folder(model: Path, name: str) -> Path:
-    """Where a stream of the model in that folder is kept."""
-    if not re.fullmatch(NAME, name):
-        raise missing("stream", name)
-    return model / STREAMS / name
+def _told(update: Update, stream: Stream, note: str) -> StreamUpdate:
+    return StreamUpdate(
+        row=update.rows.tolist(),
+        time=None if update.times is None else [_text(time) for time in update.times],
+        score=listed(update.scores),
+        p_value=listed(update.p_values),
+        threshold=stream.tracker.threshold,
+        changes=[
+            EventChange(what=change.what, number=change.number, **change.to_dict(_text))
+            for change in update.changes
+        ],
+        drift=update.drift,
+        counts=stream.counts.to_dict(),
+        refused=dict(update.refused),
+        held=update.held,
+        note=note,
+    )
 
 
-def _taken(update: Update, stream: Stream, note: str) -> Taken:
-    return Taken(update, stream.tracker.threshold, stream.counts.to_dict(), note)
+def _text(time: np.datetime64) -> str:
+    """A time in UTC, to the millisecond."""
+    return write_moment(time, "ms", separator="T")
 
 
 def _carried(saved: SavedStreams, stream: Stream) -> bool:
@@ -143,11 +145,53 @@ def _kind(stream: Stream) -> dict[str, Any]:
     return {"channels": list(stream.fitted.names), "step": stream.arrivals.step}
 
 
-def _states(folder: Path) -> list[Path]:
-    """States written, the newest last."""
-    if not folder.is_dir():
-        return []
-    return sorted(
-        (path for path in folder.iterdir() if path.name.isdecimal()),
-        key=lambda path: int(path.name),
+def stream_routes(service: Service) -> APIRouter:
+    """The endpoints under /v1/models/{name}/streams."""
+    router = APIRouter(
+        prefix="/v1/models/{name}/streams",
+        tags=["streams"],
+        responses=problems(401, 403, 404, 409, 421, 422, 429, 500, 503),
     )
+    live = Cache[LiveStream](STREAMS_KEPT)
+
+    def of(name: str, stream: str) -> tuple[LiveStream, CAPS, Path]:
+        """The stream, and the model that is in force."""
+        model, fit = service.model(name), service.models.fit(name)
+        folder = fit.parent / STREAMS / stream
+        return live.get((name, stream), lambda: LiveStream(folder)), model, fit
+
+    @router.post("/{stream}", responses=problems(400, 408, 413, 415, 507))
+    async def feed_stream(name: Name, stream: Name, request: StreamRows) -> StreamUpdate:
+        """Take in the next rows; the first begin the stream. Needs a model fitted causally."""
+
+        def feed() -> StreamUpdate:
+            found, model, fit = of(name, stream)
+            check_columns(request, model)
+            update = found.feed(model, fit, request)
+            service.monitor.rows.inc(len(update.row))
+            return update
+
+        return await service.scorers.run(feed)
+
+    @router.delete("/{stream}")
+    async def end_stream(name: Name, stream: Name) -> StreamUpdate:
+        """End a stream: what waits is scored, an open event is closed, the state is forgotten."""
+
+        def end() -> StreamUpdate:
+            found, model, fit = of(name, stream)
+            return found.end(model, fit)
+
+        return await service.scorers.run(end)
+
+    return router
+
+
+def check_columns(request: StreamRows, model: CAPS) -> None:
+    """Refuse rows without a channel of the model: a misspelt one would be taken as not observed."""
+    names = model.fitted_.names
+    absent = [name for name in names if name not in request.columns]
+    if absent:
+        raise InputError(
+            f"the rows have no {', '.join(absent)}",
+            f"give a list for each of {', '.join(names)}, with null for what was not observed",
+        )

@@ -1,6 +1,6 @@
 """One block of pairs: long normal series, operations drawn on them, and redraws until all show."""
 
-from dataclasses import fields, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -37,7 +37,7 @@ def simulate_block(
 def _filled(bases: Bases, family: np.ndarray, window: int, rng: np.random.Generator) -> PairBatch:
     """Draw until every pair is visible; only rejected pairs are drawn again."""
     wanted = operation = _drawn_operations(rng, bases, family)
-    batch = _empty(len(family), window)
+    drawn_rows, batches = [], []
     pending = np.arange(len(operation))
     for attempt in range(1, TRIES * ROUNDS + 1):
         rejected = []
@@ -46,7 +46,8 @@ def _filled(bases: Bases, family: np.ndarray, window: int, rng: np.random.Genera
             drawn = draft(int(code), len(rows), bases, window, rng)
             drawn.pairs.parameters[:, PARAMETERS.index("tries")] = attempt
             drawn.pairs.parameters[:, PARAMETERS.index("wanted")] = wanted[rows]
-            _write(batch, rows, drawn.pairs)
+            drawn_rows.append(rows)
+            batches.append(drawn.pairs)
             rejected.append(rows[~drawn.accepted])
         pending = np.concatenate(rejected)
         if len(pending) == 0:
@@ -54,7 +55,10 @@ def _filled(bases: Bases, family: np.ndarray, window: int, rng: np.random.Genera
         if attempt % TRIES == 0:
             operation = operation.copy()
             operation[pending] = _drawn_operations(rng, bases, family[pending])
-    return batch
+    order = np.concatenate(drawn_rows)
+    last = np.empty(len(family), dtype=np.int64)
+    last[order] = np.arange(len(order))  # of several draws of a pair the last one stays
+    return PairBatch.concatenate(batches)[last]
 
 
 def _drawn_operations(rng: np.random.Generator, bases: Bases, family: np.ndarray) -> np.ndarray:
@@ -66,24 +70,3 @@ def _drawn_operations(rng: np.random.Generator, bases: Bases, family: np.ndarray
         rows = np.flatnonzero(family == name)
         operation[rows] = rng.choice(len(CATALOGUE), len(rows), p=weight / weight.sum())
     return operation
-
-
-def _empty(count: int, window: int) -> PairBatch:
-    row = PairBatch(
-        normal=np.zeros((1, window), np.float32),
-        anomalous=np.zeros((1, window), np.float32),
-        support=np.zeros((1, window), bool),
-        family=np.zeros(1, np.int8),
-        operation=np.zeros(1, np.int16),
-        generator=np.zeros(1, np.int16),
-        reference=np.zeros(1, np.int64),
-        period=np.zeros(1, np.float32),
-        scale=np.zeros(1, np.float32),
-        parameters=np.zeros((1, len(PARAMETERS)), np.float32),
-    )
-    return row[np.zeros(count, dtype=np.int64)]
-
-
-def _write(batch: PairBatch, rows: np.ndarray, drawn: PairBatch) -> None:
-    for field in fields(PairBatch):
-        getattr(batch, field.name)[rows] = getattr(drawn, field.name)

@@ -68,7 +68,7 @@ def _rendered(
     owner, nth = np.nonzero(placed.start >= 0)
     start, length = placed.start[owner, nth], placed.length[owner, nth]
     events = in_context(bases, placed.row[owner], start, length)
-    values, drawn = operation.render(events, rng)
+    values, drawn = operation(events, rng)
     change = (values - events.values) * _weights(operation, events, rng)
     residual, number = _scattered(events, owner, nth, placed, change, window)
     scale = np.ones(placed.start.shape)

@@ -16,6 +16,12 @@ from caps.simulate.pairs import PARAMETERS, PairBatch
 
 KIND = "caps pairs"
 VERSION = 3  # sealed, with the local scale: no older one is read
+# Lists of names in the manifest, and the columns that are indices into them.
+NAMED = {
+    "families": ("family", FAMILIES),
+    "operations": ("operation", OPERATIONS),
+    "generators": ("generator", GENERATORS),
+}
 
 
 def save_pairs(pairs: PairBatch, folder: Path | str, *, seed: int | None = None) -> None:
@@ -25,9 +31,7 @@ def save_pairs(pairs: PairBatch, folder: Path | str, *, seed: int | None = None)
         "pairs": len(pairs),
         "window": int(pairs.normal.shape[1]),
         "seed": seed,
-        "families": _counts(FAMILIES, pairs.family),
-        "operations": _counts(OPERATIONS, pairs.operation),
-        "generators": _counts(GENERATORS, pairs.generator),
+        **{name: counts(known, getattr(pairs, column)) for name, (column, known) in NAMED.items()},
         "parameters": list(PARAMETERS),
     }
     write_folder(
@@ -47,19 +51,14 @@ def load_pairs(folder: Path | str) -> PairBatch:
     missing = [name for name in names if name not in arrays]
     if missing:
         raise ArtifactError(f"{folder} lacks {', '.join(missing)}", "simulate the pairs again")
-    for name, known in (
-        ("families", FAMILIES),
-        ("operations", OPERATIONS),
-        ("generators", GENERATORS),
-    ):
-        column = {"families": "family", "operations": "operation", "generators": "generator"}[name]
+    for name, (column, known) in NAMED.items():
         arrays[column] = _translated(arrays[column], list(manifest.get(name, {})), known, folder)
     return PairBatch(**{name: arrays[name] for name in names})
 
 
-def _counts(names: Sequence[str], index: np.ndarray) -> dict[str, int]:
-    counts = np.bincount(index, minlength=len(names))
-    return {name: int(count) for name, count in zip(names, counts, strict=True)}
+def counts(names: Sequence[str], index: np.ndarray) -> dict[str, int]:
+    """How often each name occurs."""
+    return {name: int((index == code).sum()) for code, name in enumerate(names)}
 
 
 def _translated(

@@ -8,6 +8,7 @@ from caps.simulate.anomaly.catalogue import OPERATIONS
 from caps.simulate.anomaly.operation import FAMILIES
 from caps.simulate.normal.catalogue import GENERATORS
 from caps.simulate.pairs import PairBatch
+from caps.simulate.storage import counts
 from caps.simulate.visibility import strength, threshold, visible
 
 # Pairs whose residual is below this multiple of the gate count as hard.
@@ -70,15 +71,11 @@ def summarise(pairs: PairBatch) -> Summary:
             )
     return Summary(
         pairs=len(pairs),
-        families=_counts(FAMILIES, pairs.family),
-        generators=_counts(GENERATORS, pairs.generator),
+        families=counts(FAMILIES, pairs.family),
+        generators=counts(GENERATORS, pairs.generator),
         largest_outside=float(outside.max()),
         largest_value=float(np.abs(pairs.anomalous).max()),
         hard=float((size < HARD * gate).mean()),
         cut=float((pairs.support[:, 0] | pairs.support[:, -1]).mean()),
         operations=tuple(figures),
     )
-
-
-def _counts(names: tuple[str, ...], index: np.ndarray) -> dict[str, int]:
-    return {name: int((index == code).sum()) for code, name in enumerate(names)}

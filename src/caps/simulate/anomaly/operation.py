@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
 import numpy as np
 
@@ -34,12 +35,12 @@ def anything(bases: Bases) -> np.ndarray:
     return np.ones(len(bases.series))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Operation:
     """A named way to make a normal segment anomalous."""
 
-    name: str
     render: Render
+    name: str
     lengths: Lengths
     reason: str
     suits: Suits = anything
@@ -52,6 +53,17 @@ class Operation:
     @property
     def family(self) -> str:
         return {"P": "point", "Q": "periodic", "T": "trend"}[self.name[0]]
+
+    def __call__(self, events: Events, rng: np.random.Generator) -> Rendered:
+        """The values that the events get."""
+        return self.render(events, rng)
+
+
+def operation(
+    name: str, lengths: Lengths, reason: str, **facts: Any
+) -> Callable[[Render], Operation]:
+    """Declare a function as an operation, with the facts that are to be known of it."""
+    return lambda render: Operation(render, name, lengths, reason, **facts)
 
 
 def seasonal(bases: Bases) -> np.ndarray:

@@ -4,7 +4,7 @@ import numpy as np
 from scipy.ndimage import uniform_filter1d
 
 from caps.simulate.anomaly.events import Bases, Events
-from caps.simulate.anomaly.operation import Operation, Rendered, periods
+from caps.simulate.anomaly.operation import Rendered, operation, periods
 from caps.simulate.normal.catalogue import GENERATORS
 
 # Reversing, mirroring or moving a segment of these leaves a series with the same law: no anomaly.
@@ -23,6 +23,28 @@ CANDIDATES = 128
 WORST_JOINT = 3.0
 
 
+def with_order(bases: Bases) -> np.ndarray:
+    """The order of the values matters: a season, or dynamics that are not mere noise."""
+    orderless = np.isin(np.array(GENERATORS)[bases.generator], _WITHOUT_ORDER)
+    return (bases.seasonal | ~orderless).astype(float)
+
+
+def with_cycles(bases: Bases) -> np.ndarray:
+    """A season or a chaotic rhythm with at least two cycles in a window."""
+    rhythmic = bases.seasonal | (bases.generator == GENERATORS.index("N8 chaos"))
+    return np.asarray((rhythmic & (bases.timescale < 100)).astype(float))
+
+
+def with_smooth_dynamics(bases: Bases) -> np.ndarray:
+    """Smooth trajectories that do not repeat exactly, chaos above all."""
+    names = np.array(GENERATORS)[bases.generator]
+    weight = np.where(names == "N8 chaos", 4.0, np.isin(names, _SMOOTH).astype(float))
+    return np.where(bases.timescale >= 10, weight, 0.0)
+
+
+@operation(
+    "Q4 value mirror", periods(0.5, 2), "a swapped sign or polarity", suits=with_order, tapered=True
+)
 def value_mirror(events: Events, rng: np.random.Generator) -> Rendered:
     """Q4: upside down about the local mean."""
     inside = events.elapsed < events.length[:, None]
@@ -31,6 +53,13 @@ def value_mirror(events: Events, rng: np.random.Generator) -> Rendered:
     return 2 * mean[:, None] - values, mean
 
 
+@operation(
+    "Q5 time reversal",
+    periods(0.5, 2),
+    "a segment in the wrong order",
+    suits=with_order,
+    tapered=True,
+)
 def time_reversal(events: Events, rng: np.random.Generator) -> Rendered:
     """Q5: the segment runs backwards, tilted so that both ends meet their neighbours."""
     backwards = np.maximum(events.length[:, None] - 1 - events.elapsed, 0)
@@ -40,6 +69,7 @@ def time_reversal(events: Events, rng: np.random.Generator) -> Rendered:
     return values + gap * (1 - 2 * events.progress), np.zeros(len(events))
 
 
+@operation("Q10 local warp", periods(0.5, 3), "a stumble: slow then fast", suits=with_order)
 def local_warp(events: Events, rng: np.random.Generator) -> Rendered:
     """Q10: first too slow then too fast, or the other way round, with both ends in time."""
     slow = rng.random(len(events)) < 0.5
@@ -54,6 +84,13 @@ def local_warp(events: Events, rng: np.random.Generator) -> Rendered:
     return events.signal_at(clock) + events.background, speed
 
 
+@operation(
+    "Q11 missing or extra cycle",
+    periods(1.5, 3, shortest=12, longest=200),
+    "a skipped or doubled beat or cycle",
+    suits=with_cycles,
+    tapered=True,
+)
 def cycle_count(events: Events, rng: np.random.Generator) -> Rendered:
     """Q11: one cycle too few or too many; the others are re-timed to fill the segment."""
     missing = rng.random(len(events)) < 0.5
@@ -67,6 +104,15 @@ def cycle_count(events: Events, rng: np.random.Generator) -> Rendered:
     return events.signal_at(events.start[:, None] + clock + jump) + events.background, cycles
 
 
+@operation(
+    "Q12 segment swap",
+    periods(0.5, 2.5, shortest=8, longest=128),
+    "replayed, delayed or misplaced data; the own past at the wrong time",
+    suits=with_order,
+    weight=2.0,
+    tapered=True,
+    covers=True,
+)
 def segment_swap(events: Events, rng: np.random.Generator) -> Rendered:
     """Q12: another segment of the same series, at the wrong phase or from anywhere."""
     size, bases = len(events), events.bases
@@ -91,6 +137,13 @@ def segment_swap(events: Events, rng: np.random.Generator) -> Rendered:
     return pasted + events.current(bases.parts.trend), lag
 
 
+@operation(
+    "Q13 smooth splice",
+    periods(0.4, 1.4, shortest=12, longest=80),
+    "wrong dynamics without any visible joint",
+    suits=with_smooth_dynamics,
+    weight=2.0,
+)
 def smooth_splice(events: Events, rng: np.random.Generator) -> Rendered:
     """Q13: another segment of the trajectory, chosen for how well both of its ends fit.
 
@@ -115,6 +168,14 @@ def smooth_splice(events: Events, rng: np.random.Generator) -> Rendered:
     return events.values + chosen, lag.astype(float)
 
 
+@operation(
+    "Q15 noise burst",
+    periods(0.5, 3, shortest=8, longest=128),
+    "interference, contact noise, or a filter that hides it",
+    tapered=True,
+    scalable=True,
+    covers=True,
+)
 def noise_burst(events: Events, rng: np.random.Generator) -> Rendered:
     """Q15: much more noise, coloured or white, or noise that goes silent."""
     factor = np.exp(rng.uniform(np.log(1.5), np.log(6.0), len(events)))
@@ -130,6 +191,13 @@ def noise_burst(events: Events, rng: np.random.Generator) -> Rendered:
     return events.values + change, np.where(quiet, share, factor)
 
 
+@operation(
+    "Q16 smoothing",
+    periods(0.7, 3, shortest=16, longest=128),
+    "averaged, interpolated or re-sampled data",
+    tapered=True,
+    covers=True,
+)
 def smoothing(events: Events, rng: np.random.Generator) -> Rendered:
     """Q16: a moving average took the detail away."""
     share = rng.uniform(0.1, 0.5, len(events))
@@ -140,25 +208,6 @@ def smoothing(events: Events, rng: np.random.Generator) -> Rendered:
     right, left = np.minimum(events.time + half, last), np.maximum(events.time - half, 1)
     sums = np.take_along_axis(total, right, axis=1) - np.take_along_axis(total, left - 1, axis=1)
     return sums / (right - left + 1), share
-
-
-def with_order(bases: Bases) -> np.ndarray:
-    """The order of the values matters: a season, or dynamics that are not mere noise."""
-    orderless = np.isin(np.array(GENERATORS)[bases.generator], _WITHOUT_ORDER)
-    return (bases.seasonal | ~orderless).astype(float)
-
-
-def with_cycles(bases: Bases) -> np.ndarray:
-    """A season or a chaotic rhythm with at least two cycles in a window."""
-    rhythmic = bases.seasonal | (bases.generator == GENERATORS.index("N8 chaos"))
-    return np.asarray((rhythmic & (bases.timescale < 100)).astype(float))
-
-
-def with_smooth_dynamics(bases: Bases) -> np.ndarray:
-    """Smooth trajectories that do not repeat exactly, chaos above all."""
-    names = np.array(GENERATORS)[bases.generator]
-    weight = np.where(names == "N8 chaos", 4.0, np.isin(names, _SMOOTH).astype(float))
-    return np.where(bases.timescale >= 10, weight, 0.0)
 
 
 def _joint_cost(events: Events, signal: np.ndarray) -> np.ndarray:
@@ -198,70 +247,12 @@ def _fade(rng: np.random.Generator, events: Events) -> np.ndarray:
 
 
 OWN_DATA = (
-    Operation(
-        name="Q4 value mirror",
-        render=value_mirror,
-        lengths=periods(0.5, 2),
-        suits=with_order,
-        tapered=True,
-        reason="a swapped sign or polarity",
-    ),
-    Operation(
-        name="Q5 time reversal",
-        render=time_reversal,
-        lengths=periods(0.5, 2),
-        suits=with_order,
-        tapered=True,
-        reason="a segment in the wrong order",
-    ),
-    Operation(
-        name="Q10 local warp",
-        render=local_warp,
-        lengths=periods(0.5, 3),
-        suits=with_order,
-        reason="a stumble: slow then fast",
-    ),
-    Operation(
-        name="Q11 missing or extra cycle",
-        render=cycle_count,
-        lengths=periods(1.5, 3, shortest=12, longest=200),
-        suits=with_cycles,
-        tapered=True,
-        reason="a skipped or doubled beat or cycle",
-    ),
-    Operation(
-        name="Q12 segment swap",
-        render=segment_swap,
-        lengths=periods(0.5, 2.5, shortest=8, longest=128),
-        suits=with_order,
-        weight=2.0,
-        tapered=True,
-        covers=True,
-        reason="replayed, delayed or misplaced data; the own past at the wrong time",
-    ),
-    Operation(
-        name="Q13 smooth splice",
-        render=smooth_splice,
-        lengths=periods(0.4, 1.4, shortest=12, longest=80),
-        suits=with_smooth_dynamics,
-        weight=2.0,
-        reason="wrong dynamics without any visible joint",
-    ),
-    Operation(
-        name="Q15 noise burst",
-        render=noise_burst,
-        lengths=periods(0.5, 3, shortest=8, longest=128),
-        tapered=True,
-        scalable=True,
-        covers=True,
-        reason="interference, contact noise, or a filter that hides it",
-    ),
-    Operation(
-        name="Q16 smoothing",
-        render=smoothing,
-        lengths=periods(0.7, 3, shortest=16, longest=128),
-        tapered=True,
-        covers=True,
-        reason="averaged, interpolated or re-sampled data",
-    ),
+    value_mirror,
+    time_reversal,
+    local_warp,
+    cycle_count,
+    segment_swap,
+    smooth_splice,
+    noise_burst,
+    smoothing,
 )

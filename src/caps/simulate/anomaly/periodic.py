@@ -4,10 +4,10 @@ import numpy as np
 
 from caps.simulate.anomaly.events import SAMPLES, Bases, Events
 from caps.simulate.anomaly.operation import (
-    Operation,
     Place,
     Rendered,
     either,
+    operation,
     periods,
     seasonal,
     steps,
@@ -18,6 +18,28 @@ from caps.simulate.cycles import WAVEFORMS
 DAYS = np.array([-6, -5, -4, -3, -2, -1, 1, 2, 3, 4, 5, 6])
 
 
+def with_beats(bases: Bases) -> np.ndarray:
+    """One expected feature per cycle, and cycles short enough for a window."""
+    expected = (bases.parts.features[:, :, 0] >= 0).sum(axis=1) > 2
+    once = (bases.parts.day.max(axis=1) < 0) & (bases.timescale <= 200)
+    return np.where(expected & once, 1.0, 0.0)
+
+
+def with_calendar(bases: Bases) -> np.ndarray:
+    """The series has weekdays and weekends, and days short enough for a window."""
+    known = (bases.parts.day.max(axis=1) >= 0) & (bases.timescale <= 160)
+    return np.asarray((known & (bases.length > 6 * bases.timescale)).astype(float))
+
+
+@operation(
+    "Q1 amplitude",
+    periods(0.5, 3),
+    "weak or excessive swing, wear of a machine",
+    suits=seasonal,
+    tapered=True,
+    scalable=True,
+    covers=True,
+)
 def amplitude(events: Events, rng: np.random.Generator) -> Rendered:
     """Q1: the season swings too little or too much."""
     factor = either(rng, events, (0.1, 0.7), (1.4, 3.0))
@@ -26,6 +48,15 @@ def amplitude(events: Events, rng: np.random.Generator) -> Rendered:
     return scaled + events.background, factor
 
 
+@operation(
+    "Q2 frequency",
+    periods(1, 4),
+    "a speed change, arrhythmia",
+    suits=seasonal,
+    weight=2.0,
+    tapered=True,
+    covers=True,
+)
 def frequency(events: Events, rng: np.random.Generator) -> Rendered:
     """Q2: the clock runs slow or fast from the onset on, and jumps back at the end."""
     factor = either(rng, events, (0.4, 0.8), (1.25, 3.0))
@@ -35,6 +66,12 @@ def frequency(events: Events, rng: np.random.Generator) -> Rendered:
     return events.signal_at(clock) + events.background, factor
 
 
+@operation(
+    "Q3 phase slip",
+    periods(0.5, 3, shortest=10),
+    "early or late cycles, clock errors",
+    suits=seasonal,
+)
 def phase_slip(events: Events, rng: np.random.Generator) -> Rendered:
     """Q3: the season comes early or late, eased in and out."""
     shift = either(rng, events, (-0.5, -0.08), (0.08, 0.5))
@@ -44,6 +81,14 @@ def phase_slip(events: Events, rng: np.random.Generator) -> Rendered:
     return events.signal_at(clock) + events.background, shift
 
 
+@operation(
+    "Q6 waveform swap",
+    periods(0.5, 3),
+    "another process with the same schedule",
+    suits=seasonal,
+    tapered=True,
+    covers=True,
+)
 def waveform_swap(events: Events, rng: np.random.Generator) -> Rendered:
     """Q6: another waveform of the same period, phase and range."""
     names = ("sine", "square", "saw", "triangle", "pulse", "ricker")
@@ -64,6 +109,15 @@ def waveform_swap(events: Events, rng: np.random.Generator) -> Rendered:
     return floor + share * (top - floor) + events.background, kind.astype(float)
 
 
+@operation(
+    "Q7 harmonic change",
+    periods(0.5, 3),
+    "a looseness or imbalance of a machine, distorted beats",
+    suits=seasonal,
+    tapered=True,
+    scalable=True,
+    covers=True,
+)
 def harmonic_change(events: Events, rng: np.random.Generator) -> Rendered:
     """Q7: a harmonic is added, lost or shifted in phase."""
     order = rng.integers(2, 7, len(events))
@@ -81,6 +135,14 @@ def harmonic_change(events: Events, rng: np.random.Generator) -> Rendered:
     return events.values + wave, strength
 
 
+@operation(
+    "Q8 modulation",
+    periods(1, 4),
+    "hunting control loops, beating",
+    suits=seasonal,
+    tapered=True,
+    covers=True,
+)
 def modulation(events: Events, rng: np.random.Generator) -> Rendered:
     """Q8: amplitude or clock of the season is modulated."""
     rate = rng.uniform(1 / 8, 1 / 2, (len(events), 1))
@@ -94,6 +156,13 @@ def modulation(events: Events, rng: np.random.Generator) -> Rendered:
     return np.where(by_clock, faster, louder) + events.background, depth
 
 
+@operation(
+    "Q9 pulse edit",
+    steps(1, 1),
+    "one premature, late, wide or narrow beat",
+    suits=with_beats,
+    place=Place.CYCLE,
+)
 def pulse_edit(events: Events, rng: np.random.Generator) -> Rendered:
     """Q9: the pulse or beat of one cycle is wider, narrower, early or late."""
     half = 0.12
@@ -112,6 +181,14 @@ def pulse_edit(events: Events, rng: np.random.Generator) -> Rendered:
     return events.signal_at(clock) + events.background, np.where(moves, shift, width)
 
 
+@operation(
+    "Q14 discord day",
+    steps(1, 2),
+    "a holiday on a weekday",
+    suits=with_calendar,
+    place=Place.DAY,
+    tapered=True,
+)
 def discord_day(events: Events, rng: np.random.Generator) -> Rendered:
     """Q14: a weekend comes on a weekday or the other way round (holidays, strikes)."""
     day = events.bases.parts.day
@@ -125,19 +202,6 @@ def discord_day(events: Events, rng: np.random.Generator) -> Rendered:
     lag = np.where(other.any(axis=1), DAYS[drawn], 0)
     clock = events.time + (lag * events.period)[:, None]
     return events.signal_at(clock) + events.background, lag.astype(float)
-
-
-def with_beats(bases: Bases) -> np.ndarray:
-    """One expected feature per cycle, and cycles short enough for a window."""
-    expected = (bases.parts.features[:, :, 0] >= 0).sum(axis=1) > 2
-    once = (bases.parts.day.max(axis=1) < 0) & (bases.timescale <= 200)
-    return np.where(expected & once, 1.0, 0.0)
-
-
-def with_calendar(bases: Bases) -> np.ndarray:
-    """The series has weekdays and weekends, and days short enough for a window."""
-    known = (bases.parts.day.max(axis=1) >= 0) & (bases.timescale <= 160)
-    return np.asarray((known & (bases.length > 6 * bases.timescale)).astype(float))
 
 
 def _two_periods(events: Events) -> np.ndarray:
@@ -174,76 +238,12 @@ def _harmonics(events: Events) -> np.ndarray:
 
 
 SEASON = (
-    Operation(
-        name="Q1 amplitude",
-        render=amplitude,
-        lengths=periods(0.5, 3),
-        suits=seasonal,
-        tapered=True,
-        scalable=True,
-        covers=True,
-        reason="weak or excessive swing, wear of a machine",
-    ),
-    Operation(
-        name="Q2 frequency",
-        render=frequency,
-        lengths=periods(1, 4),
-        suits=seasonal,
-        weight=2.0,
-        tapered=True,
-        covers=True,
-        reason="a speed change, arrhythmia",
-    ),
-    Operation(
-        name="Q3 phase slip",
-        render=phase_slip,
-        lengths=periods(0.5, 3, shortest=10),
-        suits=seasonal,
-        reason="early or late cycles, clock errors",
-    ),
-    Operation(
-        name="Q6 waveform swap",
-        render=waveform_swap,
-        lengths=periods(0.5, 3),
-        suits=seasonal,
-        tapered=True,
-        covers=True,
-        reason="another process with the same schedule",
-    ),
-    Operation(
-        name="Q7 harmonic change",
-        render=harmonic_change,
-        lengths=periods(0.5, 3),
-        suits=seasonal,
-        tapered=True,
-        scalable=True,
-        covers=True,
-        reason="a looseness or imbalance of a machine, distorted beats",
-    ),
-    Operation(
-        name="Q8 modulation",
-        render=modulation,
-        lengths=periods(1, 4),
-        suits=seasonal,
-        tapered=True,
-        covers=True,
-        reason="hunting control loops, beating",
-    ),
-    Operation(
-        name="Q9 pulse edit",
-        render=pulse_edit,
-        lengths=steps(1, 1),
-        suits=with_beats,
-        place=Place.CYCLE,
-        reason="one premature, late, wide or narrow beat",
-    ),
-    Operation(
-        name="Q14 discord day",
-        render=discord_day,
-        lengths=steps(1, 2),
-        suits=with_calendar,
-        place=Place.DAY,
-        tapered=True,
-        reason="a holiday on a weekday",
-    ),
+    amplitude,
+    frequency,
+    phase_slip,
+    waveform_swap,
+    harmonic_change,
+    modulation,
+    pulse_edit,
+    discord_day,
 )

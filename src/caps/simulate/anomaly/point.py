@@ -4,10 +4,10 @@ import numpy as np
 
 from caps.simulate.anomaly.events import Bases, Events, short_features
 from caps.simulate.anomaly.operation import (
-    Operation,
     Place,
     Rendered,
     either,
+    operation,
     seasonal,
     signs,
     steps,
@@ -15,6 +15,15 @@ from caps.simulate.anomaly.operation import (
 from caps.simulate.cycles import log_uniform
 
 
+def with_spikes(bases: Bases) -> np.ndarray:
+    """The series has expected spikes or beats that are short enough to be called points."""
+    found = short_features(bases.parts.features).sum(axis=1)
+    return np.where(found > 2, 1.0, 0.0)
+
+
+@operation(
+    "P1 global outlier", steps(2, 3, single=0.7), "faulty readings, bursts beyond everything seen"
+)
 def global_outlier(events: Events, rng: np.random.Generator) -> Rendered:
     """P1: beyond every value the series ever had, by 0.5 to 6 of its standard deviations."""
     height = log_uniform(rng, 0.5, 6.0, len(events))
@@ -26,6 +35,13 @@ def global_outlier(events: Events, rng: np.random.Generator) -> Rendered:
     return base + (value[:, None] - base) * np.clip(wobble, 0.8, 1.2), height
 
 
+@operation(
+    "P2 contextual outlier",
+    steps(2, 2, single=0.75),
+    "a usual value at an unusual time",
+    weight=2.0,
+    scalable=True,
+)
 def contextual_outlier(events: Events, rng: np.random.Generator) -> Rendered:
     """P2: far from its neighbours, yet a value the series has elsewhere."""
     height = rng.uniform(3.0, 10.0, len(events))
@@ -38,12 +54,21 @@ def contextual_outlier(events: Events, rng: np.random.Generator) -> Rendered:
     return np.clip(values + change, low, high), height
 
 
+@operation(
+    "P3 phase-swapped value",
+    steps(2, 4, single=0.5),
+    "a reading of another hour, late or doubled delivery",
+    suits=seasonal,
+)
 def phase_swapped(events: Events, rng: np.random.Generator) -> Rendered:
     """P3: the value of half a period later: normal by itself, wrong now."""
     lag = events.period[:, None] * rng.uniform(0.3, 0.7, (len(events), 1))
     return events.signal_at(events.time + lag) + events.background, lag[:, 0] / events.period
 
 
+@operation(
+    "P4 spike", steps(2, 8, single=0.4), "load peaks, glitches, retries", weight=2.0, scalable=True
+)
 def spike(events: Events, rng: np.random.Generator) -> Rendered:
     """P4: a pulse up or down, triangular or falling off exponentially on both sides."""
     height = log_uniform(rng, 2.0, 15.0, len(events))
@@ -51,6 +76,7 @@ def spike(events: Events, rng: np.random.Generator) -> Rendered:
     return events.values + size * _pulse(rng, events), height
 
 
+@operation("P5 spike run", steps(6, 40), "a retry storm, a loose contact", scalable=True)
 def spike_run(events: Events, rng: np.random.Generator) -> Rendered:
     """P5: two to six spikes in a row; the whole run is one event."""
     height = log_uniform(rng, 2.0, 12.0, len(events))
@@ -65,6 +91,9 @@ def spike_run(events: Events, rng: np.random.Generator) -> Rendered:
     return events.values + size[:, None] * shape, height
 
 
+@operation(
+    "P6 dropout", steps(2, 6, single=0.4), "lost samples filled by zero, minimum or last value"
+)
 def dropout(events: Events, rng: np.random.Generator) -> Rendered:
     """P6: the sensor reads zero, its minimum or the last value for a moment."""
     row, kind = events.row, rng.choice(3, len(events), p=[0.45, 0.3, 0.25])
@@ -75,22 +104,31 @@ def dropout(events: Events, rng: np.random.Generator) -> Rendered:
     return np.broadcast_to(value[:, None], events.time.shape), kind.astype(float)
 
 
+@operation(
+    "P7 missing spike",
+    steps(1, 1),
+    "a beat, a job or a command that did not happen",
+    suits=with_spikes,
+    place=Place.FEATURE,
+)
 def missing_spike(events: Events, rng: np.random.Generator) -> Rendered:
     """P7: an expected spike or beat does not come; the baseline runs through."""
     return _baseline(events) + events.background, np.zeros(len(events))
 
 
+@operation(
+    "P8 wrong height",
+    steps(1, 1),
+    "a weak or excessive beat",
+    suits=with_spikes,
+    place=Place.FEATURE,
+    scalable=True,
+)
 def wrong_height(events: Events, rng: np.random.Generator) -> Rendered:
     """P8: an expected spike or beat comes far too low or too high."""
     scale = either(rng, events, (0.2, 0.6), (1.5, 3.0))
     baseline = _baseline(events)
     return baseline + scale[:, None] * (events.signal - baseline) + events.background, scale
-
-
-def with_spikes(bases: Bases) -> np.ndarray:
-    """The series has expected spikes or beats that are short enough to be called points."""
-    found = short_features(bases.parts.features).sum(axis=1)
-    return np.where(found > 2, 1.0, 0.0)
 
 
 def _pulse(rng: np.random.Generator, events: Events) -> np.ndarray:
@@ -115,63 +153,12 @@ def _baseline(events: Events) -> np.ndarray:
 
 
 POINT = (
-    Operation(
-        name="P1 global outlier",
-        render=global_outlier,
-        lengths=steps(2, 3, single=0.7),
-        reason="faulty readings, bursts beyond everything seen",
-    ),
-    Operation(
-        name="P2 contextual outlier",
-        render=contextual_outlier,
-        lengths=steps(2, 2, single=0.75),
-        weight=2.0,
-        scalable=True,
-        reason="a usual value at an unusual time",
-    ),
-    Operation(
-        name="P3 phase-swapped value",
-        render=phase_swapped,
-        lengths=steps(2, 4, single=0.5),
-        suits=seasonal,
-        reason="a reading of another hour, late or doubled delivery",
-    ),
-    Operation(
-        name="P4 spike",
-        render=spike,
-        lengths=steps(2, 8, single=0.4),
-        weight=2.0,
-        scalable=True,
-        reason="load peaks, glitches, retries",
-    ),
-    Operation(
-        name="P5 spike run",
-        render=spike_run,
-        lengths=steps(6, 40),
-        scalable=True,
-        reason="a retry storm, a loose contact",
-    ),
-    Operation(
-        name="P6 dropout",
-        render=dropout,
-        lengths=steps(2, 6, single=0.4),
-        reason="lost samples filled by zero, minimum or last value",
-    ),
-    Operation(
-        name="P7 missing spike",
-        render=missing_spike,
-        lengths=steps(1, 1),
-        suits=with_spikes,
-        place=Place.FEATURE,
-        reason="a beat, a job or a command that did not happen",
-    ),
-    Operation(
-        name="P8 wrong height",
-        render=wrong_height,
-        lengths=steps(1, 1),
-        suits=with_spikes,
-        place=Place.FEATURE,
-        scalable=True,
-        reason="a weak or excessive beat",
-    ),
+    global_outlier,
+    contextual_outlier,
+    phase_swapped,
+    spike,
+    spike_run,
+    dropout,
+    missing_spike,
+    wrong_height,
 )

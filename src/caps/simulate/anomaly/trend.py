@@ -4,29 +4,43 @@ import numpy as np
 from scipy.ndimage import uniform_filter1d
 
 from caps.simulate.anomaly.events import Bases, Events
-from caps.simulate.anomaly.operation import (
-    Operation,
-    Place,
-    Rendered,
-    either,
-    signs,
-    spans,
-)
+from caps.simulate.anomaly.operation import Place, Rendered, either, operation, signs, spans
 from caps.simulate.cycles import log_uniform
 
 
+def with_states(bases: Bases) -> np.ndarray:
+    """The series has at least two known levels."""
+    return np.asarray((np.isfinite(bases.parts.levels).sum(axis=1) >= 2).astype(float))
+
+
+@operation(
+    "T1 level shift",
+    spans(8, 192),
+    "a changed configuration, a lost replica",
+    weight=2.0,
+    scalable=True,
+    covers=True,
+)
 def level_shift(events: Events, rng: np.random.Generator) -> Rendered:
     """T1: another level, reached within four steps, left again at the end."""
     height = log_uniform(rng, 1.0, 6.0, len(events))
     return events.values + _signed(rng, events, height) * _plateau(rng, events), height
 
 
+@operation(
+    "T2 persistent shift",
+    spans(16, 200),
+    "a change point that stays",
+    place=Place.TO_THE_END,
+    scalable=True,
+)
 def persistent_shift(events: Events, rng: np.random.Generator) -> Rendered:
     """T2: another level that stays to the end of the window and beyond."""
     height = log_uniform(rng, 0.8, 5.0, len(events))
     return events.values + _signed(rng, events, height) * _onset(rng, events), height
 
 
+@operation("T3 drift", spans(24, 200), "leaks, fouling, growing queues", scalable=True, covers=True)
 def drift(events: Events, rng: np.random.Generator) -> Rendered:
     """T3: the level creeps away and is reset at once or decays back."""
     height = log_uniform(rng, 1.0, 6.0, len(events))
@@ -38,6 +52,7 @@ def drift(events: Events, rng: np.random.Generator) -> Rendered:
     return events.values + _signed(rng, events, height) * rise * fall, height
 
 
+@operation("T4 trend break", spans(24, 200), "growth that speeds up or turns", scalable=True)
 def trend_break(events: Events, rng: np.random.Generator) -> Rendered:
     """T4: the local slope is multiplied or reversed, then the path rejoins by a ramp."""
     factor = either(rng, events, (-1.5, 0.2), (1.8, 3.0))
@@ -50,6 +65,9 @@ def trend_break(events: Events, rng: np.random.Generator) -> Rendered:
     return events.values + change[:, None] * path, factor
 
 
+@operation(
+    "T5 bump", spans(8, 128), "campaigns, backfills, short disturbances", weight=2.0, scalable=True
+)
 def bump(events: Events, rng: np.random.Generator) -> Rendered:
     """T5: a raised cosine or a plateau with soft edges, up or down."""
     height = log_uniform(rng, 1.0, 5.0, len(events))
@@ -60,6 +78,7 @@ def bump(events: Events, rng: np.random.Generator) -> Rendered:
     return events.values + _signed(rng, events, height) * shape, height
 
 
+@operation("T6 transient", spans(10, 64), "a shock and its recovery", scalable=True)
 def transient(events: Events, rng: np.random.Generator) -> Rendered:
     """T6: fast rise and slow decay, or slow rise and fast fall, up or down."""
     height = log_uniform(rng, 1.5, 6.0, len(events))
@@ -72,6 +91,7 @@ def transient(events: Events, rng: np.random.Generator) -> Rendered:
     return events.values + _signed(rng, events, height) * shape, height
 
 
+@operation("T7 spike then shift", spans(12, 128), "a restart that settles elsewhere", scalable=True)
 def spike_then_shift(events: Events, rng: np.random.Generator) -> Rendered:
     """T7: a spike after which the level stays a little (0.1 to 0.7 of it) up or down."""
     height = log_uniform(rng, 3.0, 10.0, len(events))
@@ -82,6 +102,9 @@ def spike_then_shift(events: Events, rng: np.random.Generator) -> Rendered:
     return events.values + _signed(rng, events, height) * shape, height
 
 
+@operation(
+    "T8 flatline", spans(8, 160), "a frozen sensor or a stuck collector", weight=2.0, covers=True
+)
 def flatline(events: Events, rng: np.random.Generator) -> Rendered:
     """T8: the sensor freezes at its last value, the mean or the minimum."""
     kind = rng.choice(3, len(events), p=[0.7, 0.15, 0.15])
@@ -92,6 +115,7 @@ def flatline(events: Events, rng: np.random.Generator) -> Rendered:
     return held + hiss * events.current(bases.parts.noise), kind.astype(float)
 
 
+@operation("T9 saturation", spans(16, 160), "a limit reached")
 def saturation(events: Events, rng: np.random.Generator) -> Rendered:
     """T9: values above (or below) a local quantile are cut off."""
     share = rng.uniform(0.3, 0.9, len(events))
@@ -104,6 +128,7 @@ def saturation(events: Events, rng: np.random.Generator) -> Rendered:
     return cut, share
 
 
+@operation("T10 cutoff", spans(4, 128), "an outage or missing data stored as zero", covers=True)
 def cutoff(events: Events, rng: np.random.Generator) -> Rendered:
     """T10: an outage: zero or the minimum for the whole event."""
     dead = rng.random(len(events)) < 0.6
@@ -111,6 +136,7 @@ def cutoff(events: Events, rng: np.random.Generator) -> Rendered:
     return np.broadcast_to(value[:, None], events.time.shape), dead.astype(float)
 
 
+@operation("T11 gain and offset", spans(16, 192), "lost calibration", scalable=True, covers=True)
 def gain_and_offset(events: Events, rng: np.random.Generator) -> Rendered:
     """T11: a calibration error: another gain about the local mean, and an offset."""
     gain = either(rng, events, (0.5, 0.8), (1.25, 2.0))
@@ -119,6 +145,12 @@ def gain_and_offset(events: Events, rng: np.random.Generator) -> Rendered:
     return centre + gain[:, None] * (events.values - centre) + offset, gain
 
 
+@operation(
+    "T12 wrong state",
+    spans(10, 160),
+    "a command missed or given at the wrong time",
+    suits=with_states,
+)
 def wrong_state(events: Events, rng: np.random.Generator) -> Rendered:
     """T12: the machine goes to another of its own states at the wrong time."""
     levels = events.bases.parts.levels[events.row]
@@ -136,6 +168,13 @@ def wrong_state(events: Events, rng: np.random.Generator) -> Rendered:
     return path + events.background, target[:, 0]
 
 
+@operation(
+    "T13 creeping change",
+    spans(32, 200),
+    "wear that grows in level or vibration",
+    scalable=True,
+    covers=True,
+)
 def creeping(events: Events, rng: np.random.Generator) -> Rendered:
     """T13: level and variance grow slowly until something is done about it."""
     height = log_uniform(rng, 1.0, 5.0, len(events))
@@ -146,11 +185,6 @@ def creeping(events: Events, rng: np.random.Generator) -> Rendered:
     swing = 0.6 * (height * events.scale)[:, None] * rough
     shape = np.where(shaking, swing, _signed(rng, events, height))
     return events.values + shape * onset, height
-
-
-def with_states(bases: Bases) -> np.ndarray:
-    """The series has at least two known levels."""
-    return np.asarray((np.isfinite(bases.parts.levels).sum(axis=1) >= 2).astype(float))
 
 
 def _signed(rng: np.random.Generator, events: Events, height: np.ndarray) -> np.ndarray:
@@ -170,102 +204,17 @@ def _plateau(rng: np.random.Generator, events: Events, least: int = 0) -> np.nda
 
 
 TREND = (
-    Operation(
-        name="T1 level shift",
-        render=level_shift,
-        lengths=spans(8, 192),
-        weight=2.0,
-        scalable=True,
-        covers=True,
-        reason="a changed configuration, a lost replica",
-    ),
-    Operation(
-        name="T2 persistent shift",
-        render=persistent_shift,
-        lengths=spans(16, 200),
-        place=Place.TO_THE_END,
-        scalable=True,
-        reason="a change point that stays",
-    ),
-    Operation(
-        name="T3 drift",
-        render=drift,
-        lengths=spans(24, 200),
-        scalable=True,
-        covers=True,
-        reason="leaks, fouling, growing queues",
-    ),
-    Operation(
-        name="T4 trend break",
-        render=trend_break,
-        lengths=spans(24, 200),
-        scalable=True,
-        reason="growth that speeds up or turns",
-    ),
-    Operation(
-        name="T5 bump",
-        render=bump,
-        lengths=spans(8, 128),
-        weight=2.0,
-        scalable=True,
-        reason="campaigns, backfills, short disturbances",
-    ),
-    Operation(
-        name="T6 transient",
-        render=transient,
-        lengths=spans(10, 64),
-        scalable=True,
-        reason="a shock and its recovery",
-    ),
-    Operation(
-        name="T7 spike then shift",
-        render=spike_then_shift,
-        lengths=spans(12, 128),
-        scalable=True,
-        reason="a restart that settles elsewhere",
-    ),
-    Operation(
-        name="T8 flatline",
-        render=flatline,
-        lengths=spans(8, 160),
-        weight=2.0,
-        covers=True,
-        reason="a frozen sensor or a stuck collector",
-    ),
-    Operation(
-        name="T9 saturation",
-        render=saturation,
-        lengths=spans(16, 160),
-        reason="a limit reached",
-    ),
-    Operation(
-        name="T10 cutoff",
-        render=cutoff,
-        lengths=spans(4, 128),
-        covers=True,
-        reason="an outage or missing data stored as zero",
-    ),
-    Operation(
-        name="T11 gain and offset",
-        render=gain_and_offset,
-        lengths=spans(16, 192),
-        scalable=True,
-        covers=True,
-        reason="lost calibration",
-    ),
-    Operation(
-        name="T12 wrong state",
-        render=wrong_state,
-        lengths=spans(10, 160),
-        suits=with_states,
-        reason="a command missed or given at the wrong time",
-    ),
-    Operation(
-        name="T13 creeping change",
-        render=creeping,
-        lengths=spans(32, 200),
-        scalable=True,
-        covers=True,
-        reason="wear that grows in level or vibration",
-    ),
+    level_shift,
+    persistent_shift,
+    drift,
+    trend_break,
+    bump,
+    transient,
+    spike_then_shift,
+    flatline,
+    saturation,
+    cutoff,
+    gain_and_offset,
+    wrong_state,
+    creeping,
 )
