@@ -7,7 +7,7 @@ import pytest
 from caps.artifacts import read_folder, read_manifest, write_folder
 from caps.bench.cells import read_cell
 from caps.errors import ArtifactError
-from caps.export.file import read_description
+from caps.export.model import read_description
 from caps.json_text import parse_json
 from caps.serve.files import Record, read_facts
 

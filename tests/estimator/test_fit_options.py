@@ -11,8 +11,7 @@ import pytest
 from sklearn.base import clone
 
 from caps import CAPS, InputError
-from caps.cli.detect import detect
-from caps.cli.fit import fit
+from caps.cli.detect import detect, fit
 from caps.cli.fleet import fit as fit_fleet
 from caps.network import DetectorConfig
 from caps.recover import Construction

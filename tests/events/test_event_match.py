@@ -212,7 +212,7 @@ def test_a_model_without_memory_says_nothing_of_the_past() -> None:
 def test_the_plot_draws_the_nearest_subsequence_beside_its_event() -> None:
     pytest.importorskip("matplotlib")
     from caps.plots.drawing import draw
-    from caps.plots.palette import LIGHT
+    from caps.plots.style import LIGHT
 
     analysis = analysed(flat(), {"value": EVENT}, memory=True)
     nearest = analysis.nearest(1)

@@ -11,7 +11,7 @@ from caps import ArtifactError, InputError
 from caps.cli.results import event_facts
 from caps.events import Analysis, EventConfig, Explanation, event_table
 from caps.fleet.tables import COLUMNS, event_columns
-from caps.report.analysed import event_card
+from caps.report.content import event_card
 from caps.serve.found import events_of
 from caps.serve.lines import Axis
 from handmade_analysis import analysed, daily

@@ -13,7 +13,7 @@ from exported_model import Pair, table
 from caps import CAPS, ArtifactError, InputError
 from caps.cli.main import main
 from caps.export import OnnxModel, write_onnx
-from caps.export.file import sealed
+from caps.export.model import sealed
 
 
 def forged(path: Path, change: Callable[[onnx.ModelProto, dict[str, Any]], None]) -> bytes:

@@ -13,7 +13,7 @@ from exported_model import Pair, table
 
 from caps import InputError
 from caps.export import OnnxModel
-from caps.export.graph import graph_of
+from caps.export.writing import graph_of
 from caps.network.config import TRANSFORMER
 from caps.network.detector import Detector
 

@@ -16,7 +16,7 @@ import pytest
 import torch
 
 import caps.realize.pretrain
-from caps.cli.inspect import inspect
+from caps.cli.offline import inspect
 from caps.errors import ArtifactError, InputError
 from caps.inspection import PAGE, SAMPLERS, inspect_pretrained
 from caps.inspection.tables import (

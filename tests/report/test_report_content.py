@@ -7,7 +7,7 @@ from telemetry_report import telemetry_report
 from caps.errors import InputError
 from caps.report import Budget, Channel, EventCard, Panel, Report, render_report
 from caps.report.charts import panel_chart
-from caps.report.sentences import carriers, effect, summary
+from caps.report.page import carriers, effect, summary
 
 VALUES = np.arange(10.0)
 SCORES = np.linspace(0, 0.9, 10)

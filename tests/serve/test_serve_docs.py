@@ -10,7 +10,7 @@ import httpx
 import pytest
 from running_service import broken_table
 
-from caps.cli.serve import TOKEN, serve
+from caps.cli.deploy import TOKEN, serve
 from caps.serve import Settings
 from caps.serve.schemas import MOST_ROWS
 from patience import PATIENCE

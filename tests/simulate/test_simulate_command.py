@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from caps.cli.simulate import simulate
+from caps.cli.offline import simulate
 from caps.errors import InputError
 from caps.inspection import draw_gallery
 from caps.simulate import load_pairs, simulate_pairs
@@ -15,7 +15,7 @@ from caps.simulate import load_pairs, simulate_pairs
 def test_json_figures_describe_the_folder(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    simulate(pairs=90, out=tmp_path / "pairs", seed=2, json_=True)
+    simulate(pairs=90, out=tmp_path / "pairs", seed=2, json_output=True)
     figures = json.loads(capsys.readouterr().out)
     assert figures["pairs"] == 90
     assert figures["families"] == {"point": 30, "periodic": 30, "trend": 30}

@@ -45,11 +45,7 @@ INSIDE = (
 )  # fmt: skip
 
 
-WARM = [
-    f"caps.cli.{name}"
-    for name in ("demo", "detect", "events", "export", "fit", "fleet", "inspect", "score",
-                 "simulate", "watch")
-]  # fmt: skip
+WARM = [f"caps.cli.{name}" for name in ("demo", "deploy", "detect", "fleet", "offline", "watch")]
 
 
 @dataclass(frozen=True)

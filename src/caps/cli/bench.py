@@ -1,6 +1,7 @@
-"""`caps bench`: run methods on labelled series, make tables of the results."""
+"""`caps bench`: run methods on labelled series, make tables of the results, run the studies."""
 
 import json
+import shlex
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -8,12 +9,20 @@ from typing import Annotated, Literal
 
 from cyclopts import App, Parameter
 
-from caps.cli.options import names_in
-from caps.cli.progress import progress_line
-from caps.errors import InputError
+from caps.cli.options import Engine, Flag, Json, names_in
+from caps.cli.progress import ProgressLine, progress_line
+from caps.errors import CapsError, InputError
 from caps.replacing import check_room
 
-Json = Annotated[bool, Parameter(name="--json", negative="")]
+Set = Annotated[
+    Literal["dev-mini", "dev", "full"] | None,
+    Parameter(name="--set", help="A fixed set of series; everything in the data if left out."),
+]
+LAYOUT = "Zip, folder or CSV file in the layout of TSB-AD; can be repeated."
+Data = Annotated[list[Path], Parameter(negative="", help=LAYOUT)]
+Limit = Annotated[int | None, Parameter(help="At most so many series of each dataset.")]
+Seeds = Annotated[str, Parameter(help="Seeds separated by commas.")]
+Jobs = Annotated[int, Parameter(help="Processes, each with one thread.")]
 
 bench = App(
     name="bench",
@@ -21,66 +30,38 @@ bench = App(
     help_epilogue="Each command takes --json.",
     help_format="plaintext",
 )
-bench.command(
-    "caps.cli.bench_study:study",
-    name="study",
-    help="Run one of the paper's studies; --list names them with their questions.\n\n"
-    "Example: caps bench study ablations --quick --data TSB-AD-U.zip --out studies/",
-)
 
 
 @bench.command
 def run(
     *,
-    data: Annotated[list[Path], Parameter(negative="")],
+    data: Data,
     methods: str,
     out: Path,
-    set_name: Annotated[Literal["dev-mini", "dev", "full"] | None, Parameter(name="--set")] = None,
+    set_name: Set = None,
     files: Path | None = None,
     datasets: str | None = None,
-    limit: int | None = None,
-    seeds: str = "0",
-    save_scores: Annotated[bool, Parameter(negative="")] = False,
-    retry_failed: Annotated[bool, Parameter(negative="")] = False,
-    jobs: int = 1,
+    limit: Limit = None,
+    seeds: Seeds = "0",
+    save_scores: Flag = False,
+    retry_failed: Flag = False,
+    jobs: Jobs = 1,
     minutes: float = 30.0,
-    engine: Literal["local", "ray"] = "local",
+    engine: Engine = "local",
     json_output: Json = False,
 ) -> None:
     """Compute the results that are missing; stop and start again at any time.
 
     Example: caps bench run --data TSB-AD-U.zip --methods caps,lof --out results/
 
-    Parameters
-    ----------
-    data
-        Zip, folder or CSV file in the layout of TSB-AD; can be repeated.
-    methods
-        Names separated by commas, or "all".
-    out
-        Folder for the results; those already there are kept.
-    set_name
-        A fixed set of series; everything in the data if left out.
-    files
-        Text file with the names of series, one a line, instead of a set.
-    datasets
-        Datasets to take, separated by commas.
-    limit
-        At most so many series of each dataset.
-    seeds
-        Seeds separated by commas.
-    save_scores
-        Keep the scores of each whole series as .npy beside its result.
-    retry_failed
-        Compute again what failed before.
-    jobs
-        Processes, each with one thread.
-    minutes
-        Limit of one method on one series.
-    engine
-        local: processes on this machine. ray: tasks of a Ray cluster (extra "ray").
-    json_output
-        Print the counts as JSON.
+    Args:
+        methods: Names separated by commas, or "all".
+        out: Folder for the results; those already there are kept.
+        files: Text file with the names of series, one a line, instead of a set.
+        datasets: Datasets to take, separated by commas.
+        save_scores: Keep the scores of each whole series as .npy beside its result.
+        retry_failed: Compute again what failed before.
+        minutes: Limit of one method on one series.
     """
     # pandas and scikit-learn: a second that --help does without
     from caps.bench import METHODS, find_series, listed_names, select, set_names
@@ -102,7 +83,7 @@ def run(
             chosen,
             wanted,
             out,
-            seeds=seed_numbers(seeds),
+            seeds=_seed_numbers(seeds),
             jobs=jobs,
             minutes=minutes,
             save_scores=save_scores,
@@ -110,16 +91,16 @@ def run(
             engine=engine,
             progress=line.cell,
         )
-    facts = {
-        "cells": state.total,
-        "there_before": state.skipped,
-        "of_other_settings": state.outdated,
-        "done": state.done,
-        "failed": state.failed,
-        "seconds": round(state.seconds, 2),
-        "overhead": round(state.overhead, 4),
-    }
     if json_output:
+        facts = {
+            "cells": state.total,
+            "there_before": state.skipped,
+            "of_other_settings": state.outdated,
+            "done": state.done,
+            "failed": state.failed,
+            "seconds": round(state.seconds, 2),
+            "overhead": round(state.overhead, 4),
+        }
         print(json.dumps(facts))
     else:
         print(
@@ -141,23 +122,17 @@ def table(
     folder: Path,
     *,
     published: Annotated[list[Path] | None, Parameter(negative="")] = None,
-    common: Annotated[bool, Parameter(negative="")] = False,
+    common: Flag = False,
     json_output: Json = False,
 ) -> None:
     """Rebuild all tables from the results: printed as Markdown, written in four formats.
 
     Example: caps bench table results/
 
-    Parameters
-    ----------
-    folder
-        Folder that `caps bench run` wrote to; the tables go to its subfolder "tables".
-    published
-        CSV file of TSB-AD's VUS-PR per series, to compare with; can be repeated.
-    common
-        Use only the series that every method finished.
-    json_output
-        Print the tables as JSON.
+    Args:
+        folder: Folder that `caps bench run` wrote to; the tables go to its subfolder "tables".
+        published: CSV file of TSB-AD's VUS-PR per series, to compare with; can be repeated.
+        common: Use only the series that every method finished.
     """
     # pandas: half a second that --help does without
     from caps.bench import as_json, build_tables, markdown, write_tables
@@ -184,18 +159,11 @@ def scores(
 
     Example: caps bench scores results/ --submission tsb-ad/ --methods caps
 
-    Parameters
-    ----------
-    folder
-        Folder that `caps bench run --save-scores` wrote to.
-    submission
-        Folder to write score/ and metrics/ to.
-    methods
-        Names separated by commas; every method if left out.
-    seed
-        Seed whose scores are taken.
-    json_output
-        Print the counts as JSON.
+    Args:
+        folder: Folder that `caps bench run --save-scores` wrote to.
+        submission: Folder to write score/ and metrics/ to.
+        methods: Names separated by commas; every method if left out.
+        seed: Seed whose scores are taken.
     """
     from caps.bench import export_scores  # pandas: half a second that --help does without
 
@@ -215,9 +183,116 @@ def scores(
             print(f"note: left out {facts[name]} results that {reason}")
 
 
-def seed_numbers(text: str) -> list[int]:
-    """The seeds in a comma-separated option."""
+@bench.command
+def study(
+    name: str | None = None,
+    /,
+    *,
+    list_names: Annotated[Flag, Parameter(name="--list")] = False,
+    out: Path = Path("studies"),
+    page: Path | None = None,
+    data: Annotated[list[Path] | None, Parameter(negative="", help=LAYOUT)] = None,
+    quick: Flag = False,
+    set_name: Set = None,
+    limit: Limit = None,
+    seeds: Seeds = "0",
+    jobs: Jobs = 1,
+    weights: Path | None = None,
+    preset: str | None = None,
+    published: Path | None = None,
+    manifest: Path | None = None,
+    json_output: Json = False,
+) -> None:
+    """Run one of the paper's studies; --list names them with their questions.
+
+    Example: caps bench study ablations --quick --data TSB-AD-U.zip --out studies/
+
+    Args:
+        name: Name of a study, or "all"; what was computed before is kept.
+        list_names: Print the names of all studies with their questions.
+        out: Folder of all studies; pages go to its subfolder "results".
+        page: Page to put the tables into as well, between the marks that bear their names.
+        quick: A few series and small pretrainings: minutes instead of hours.
+        weights: Folder of the pretraining to study; the shipped one if left out.
+        preset: Preset of the pretrainings that a study makes itself.
+        published: CSV file of TSB-AD's VUS-PR per series, to compare with.
+        manifest: CSV file that says which series are proven to be those of TSB-AD.
+    """
+    # Studies need torch, which takes seconds to import; the help does not.
+    from caps.bench import (
+        STUDIES,
+        StudyRun,
+        find_series,
+        run_study,
+        select,
+        set_names,
+        write_sections,
+    )
+    from caps.realize import preset_named
+
+    if list_names or name is None:
+        width = max(map(len, STUDIES))
+        lines = [f"{each:{width}}  {STUDIES[each].question}" for each in STUDIES]
+        questions = json.dumps({each: STUDIES[each].question for each in STUDIES})
+        print(questions if json_output else "\n".join(lines))
+        return
+    wanted = list(STUDIES) if name == "all" else [name]
+    if not set(wanted) <= set(STUDIES):
+        raise InputError(f"there is no study {name!r}", f"choose from {', '.join(STUDIES)}, all")
+    if page is not None and not page.is_file():
+        raise InputError(f"{page} does not exist", "name a page with marks for the tables")
+    check_room(out)
+    names = set_names(set_name) if set_name else None
+    files = select(find_series(data), names=names, limit=limit) if data else []
+    failed, line = False, ProgressLine()
+    for each in wanted:
+        study_run = StudyRun(
+            out=out,
+            files=files,
+            quick=quick,
+            seeds=_seed_numbers(seeds),
+            jobs=jobs,
+            weights=weights,
+            preset=None if preset is None else preset_named(preset),
+            published=published,
+            manifest=manifest,
+            command=_command(each),
+            say=line.say,
+            progress=line.cell,
+        )
+        try:
+            written, report = run_study(each, study_run)
+        except CapsError as error:
+            if name != "all":
+                raise
+            line.say(f"left out {each}: {error.problem}; {error.remedy}")
+            failed = True
+            continue
+        if page is not None:
+            write_sections(page, report.tables)
+        failed |= not report.passed
+        if json_output:
+            facts = {"study": each, "page": str(written), "verdict": list(report.verdict)}
+            print(json.dumps({**facts, "passed": report.passed}))
+        else:
+            print(written.read_text(encoding="utf-8"))
+            print(f"written {written}", file=sys.stderr)
+    if failed:
+        sys.exit(1)
+
+
+def _seed_numbers(text: str) -> list[int]:
     try:
         return [int(word) for word in names_in(text, "--seeds 0,1,2")]
     except ValueError:
         raise InputError(f"--seeds {text!r}", "give whole numbers like 0,1,2") from None
+
+
+def _command(name: str) -> str:
+    """The command as typed, for one study, and without folders that are nobody's business."""
+    words = [name if word == "all" else word for word in sys.argv[1:]]
+    if name not in words:
+        return ""
+    shown = [Path(word).name if word.startswith(("/", "../", "~")) else word for word in words]
+    start = ["python", "-m", "tools"] if Path(sys.argv[0]).name == "__main__.py" else ["caps"]
+    return shlex.join([*start, *shown])

@@ -1,34 +1,29 @@
-"""`caps detect`: fit, score, threshold, events and report of one file."""
+"""`caps detect`, and the same in steps: `caps fit`, `caps score` and `caps events`."""
 
 import json
-import time as clock
 from pathlib import Path
-from typing import Annotated
-
-from cyclopts import Parameter
 
 from caps.artifacts import writing_together
-from caps.cli.options import takes_fit_options
-from caps.cli.progress import progress_line
-from caps.cli.results import (
-    Run,
-    TableFormat,
-    print_summary,
-    report_of,
+from caps.cli import results
+from caps.cli.options import (
+    Budget,
+    Json,
+    Known,
+    Model,
+    TimeColumn,
+    answer,
     spans_in,
-    write_scores,
-    write_table,
+    takes_fit_options,
 )
+from caps.cli.progress import progress_line
 from caps.errors import InputError
 from caps.events import event_table
-from caps.jobs import set_default_threads
 from caps.replacing import check_folder
 from caps.report import write_report
 from caps.scoring import FitOptions
 from caps.series import read
 
 RESULTS, VERSION = "caps.results", 1  # of the folder
-REPORT, MODEL = "report.html", "model"
 
 
 @takes_fit_options
@@ -36,60 +31,138 @@ def detect(
     file: Path,
     *,
     options: FitOptions,
-    known: Annotated[tuple[str, ...], Parameter(negative="")] = (),
+    known: Known = (),
     out: Path | None = None,
-    format: TableFormat = "csv",
-    json_output: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    format: results.TableFormat = "csv",
+    json_output: Json = False,
 ) -> None:
     """Find the anomalies of a series: fit, score, threshold, events and report.
 
-    Parameters
-    ----------
-    file
-        CSV or Parquet file with one row for each moment and one column for each metric.
-    known
-        A span START..END that is known to be anomalous, rows or moments; can be repeated.
-    out
-        Folder for report.html, scores, events and the model; named after the file if left out.
-    format
-        Of scores and events: csv or parquet.
-    json_output
-        Print JSON instead of tables.
+    Args:
+        file: CSV or Parquet file with one row for each moment and one column for each metric.
+        out: Folder for report.html, scores, events and the model; named after the file if left out.
+        format: Of scores and events: csv or parquet.
     """
     folder = Path(f"{file.stem}-caps") if out is None else out
     check_folder(folder, kind=RESULTS)
     if folder.resolve() in file.resolve().parents:
         raise InputError(f"{file} lies in {folder}, which is replaced", "name another --out")
-    set_default_threads()
-    from caps.estimator import CAPS  # torch: two seconds that --help and a refusal do without
-
-    started = clock.monotonic()
-    series = read(file, columns=options.columns, time=options.time)
-    model = CAPS(**options.parameters())
-    with progress_line() as progress:
-        model.fit(series, known_anomalies=spans_in(known), progress=progress)
-    analysis = model.analyze(series)
-    run = Run(
-        title=file.name,
-        model=model,
-        analysis=analysis,
-        explained=analysis.explanations(),
-        train_rows=len(series.training_part(options.train)),
-        seconds=clock.monotonic() - started,
-    )
-    files = write_outputs(run, folder, format)
+    run = results.Run.of(file, options, title=file.name, known=spans_in(known))
+    scores, events = f"scores.{format}", f"events.{format}"
+    with writing_together(folder, kind=RESULTS, version=VERSION) as staging:
+        write_report(run.report(), staging / "report.html")
+        results.write_scores(run.analysis, staging / scores)
+        results.write_table(event_table(run.analysis, run.explained), staging / events)
+        run.model.save(staging / "model")
+    files = [folder / name for name in ("report.html", scores, events, "model")]
     if json_output:
         print(json.dumps({**run.facts(), "files": [str(path) for path in files]}, indent=2))
     else:
-        print_summary(run, files)
+        results.print_summary(run, files)
 
 
-def write_outputs(run: Run, folder: Path, format: TableFormat) -> list[Path]:
-    """Write report, scores, events and model as one folder; return what was written."""
-    scores, events = f"scores.{format}", f"events.{format}"
-    with writing_together(folder, kind=RESULTS, version=VERSION) as staging:
-        write_report(report_of(run), staging / REPORT)
-        write_scores(run.analysis, staging / scores)
-        write_table(event_table(run.analysis, run.explained), staging / events)
-        run.model.save(staging / MODEL)
-    return [folder / name for name in (REPORT, scores, events, MODEL)]
+@takes_fit_options
+def fit(
+    file: Path, *, out: Path, options: FitOptions, known: Known = (), json_output: Json = False
+) -> None:
+    """Learn from a file and save the model, for `caps score` and `caps events`.
+
+    Args:
+        file: CSV or Parquet file with one row for each moment and one column for each metric.
+        out: Folder for the model.
+    """
+    # torch: two seconds that --help does without
+    from caps.estimator import CAPS
+    from caps.scoring import KIND
+
+    check_folder(out, kind=KIND)
+    model = CAPS(**options.parameters())
+    series = read(file, columns=options.columns, time=options.time)
+    with progress_line() as progress:
+        model.fit(series, known_anomalies=spans_in(known), progress=progress)
+    model.save(out)
+    names, rows = model.fitted_.names, model.fitted_.facts["rows"]
+    notes = list(dict.fromkeys([*series.notes(), *model.notes_]))
+    facts = {
+        "model": str(out),
+        "channels": list(names),
+        "train_rows": rows,
+        "alarms": options.alarms,
+        "threshold": model.threshold_,
+        "expected_alarms": model.expected_alarms_,
+        "notes": notes,
+    }
+    expected = ", ".join(f"{rate:.3g} {per}" for per, rate in model.expected_alarms_.items())
+    answer(
+        facts,
+        json_output,
+        *(f"note: {note}" for note in notes),
+        f"learned from {rows} rows of {', '.join(names)}",
+        f"alarm budget {options.alarms}: {expected} to expect on normal data",
+        f"written {out}; score new rows with: caps score {out} FILE --out scores.csv",
+    )
+
+
+def score(
+    model: Model,
+    file: Path,
+    *,
+    out: Path,
+    time: TimeColumn = None,
+    alarms: Budget = None,
+    json_output: Json = False,
+) -> None:
+    """Score every row of a file by a saved model.
+
+    Args:
+        file: CSV or Parquet file with the metrics the model was fitted on.
+        out: File for score, p_value, flag and event of each row: .csv or .parquet.
+    """
+    results.check_table(out, file)
+    fitted, analysis = results.analyze_file(model, file, alarms=alarms, time=time)
+    results.write_scores(analysis, out)
+    facts = {
+        "rows": len(analysis.series),
+        "flagged": int(analysis.flag.sum()),
+        "events": len(analysis.events),
+        "alarms": fitted.alarms,
+        "threshold": fitted.threshold_,
+        "file": str(out),
+    }
+    answer(
+        facts,
+        json_output,
+        f"{facts['rows']} rows, {facts['flagged']} of them in {facts['events']} events "
+        f"at an alarm budget of {facts['alarms']}",
+        f"written {out}",
+    )
+
+
+def events(
+    model: Model,
+    file: Path,
+    *,
+    out: Path | None = None,
+    time: TimeColumn = None,
+    alarms: Budget = None,
+    pretrained: Path | None = None,
+    json_output: Json = False,
+) -> None:
+    """List the events of a file by a saved model, each with its reason.
+
+    Args:
+        file: CSV or Parquet file with the metrics the model was fitted on.
+        out: File for the events: .csv or .parquet; none if left out.
+        pretrained: Folder of the weights that the model was fitted with, if not the shipped ones:
+            they name the kinds of events.
+    """
+    if out is not None:
+        results.check_table(out, file)
+    _, analysis = results.analyze_file(model, file, alarms=alarms, time=time, pretrained=pretrained)
+    explained = analysis.explanations()
+    if out is not None:
+        results.write_table(event_table(analysis, explained), out)
+    if json_output:
+        print(json.dumps([results.event_facts(each) for each in explained], indent=2))
+    else:
+        results.print_events(explained, analysis.series)

@@ -9,6 +9,7 @@ from cyclopts import Parameter
 from rich.console import Console
 from rich.table import Table
 
+from caps.cli.options import Flag
 from caps.errors import InputError
 from caps.metrics import Evaluation, Floors, Protocol, floors
 from caps.metrics import evaluate as evaluate_scores
@@ -25,10 +26,7 @@ ROWS = {
     "f1_t_fixed": ("F1_T (corrected)", True),
     "affiliation_f": ("Affiliation-F", True),
 }
-SWEEPS = {
-    "caps": "best of 1,500 score quantiles",
-    "tsb-ad": "best of TSB-AD's own thresholds",
-}
+SWEEPS = {"caps": "best of 1,500 score quantiles", "tsb-ad": "best of TSB-AD's own thresholds"}
 
 
 def evaluate(
@@ -42,32 +40,22 @@ def evaluate(
     delimiter: str | None = None,
     decimal: str = ".",
     encoding: str = "utf-8",
-    json_output: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    json_output: Annotated[Flag, Parameter(name="--json")] = False,
 ) -> None:
     """Print the metrics of anomaly scores against 0/1 labels.
 
-    Parameters
-    ----------
-    file
-        CSV or Parquet file with one row per point, in time order.
-    score
-        Column of anomaly scores, higher is more anomalous.
-    label
-        Column of labels, 1 is anomalous and 0 is normal.
-    value
-        Column of the series itself; its period becomes the VUS window.
-    window
-        VUS window in points. Without it and without --value: 100, as TSB-AD.
-    protocol
-        caps: 1,500 score quantiles as thresholds, as the paper. tsb-ad: TSB-AD 1.5's choices.
-    delimiter
-        Between the columns of a CSV file; recognised if left out.
-    decimal
-        Decimal mark of a CSV file.
-    encoding
-        Encoding of a CSV file.
-    json_output
-        Print JSON, null where a metric is undefined.
+    Args:
+        file: CSV or Parquet file with one row per point, in time order.
+        score: Column of anomaly scores, higher is more anomalous.
+        label: Column of labels, 1 is anomalous and 0 is normal.
+        value: Column of the series itself; its period becomes the VUS window.
+        window: VUS window in points. Without it and without --value: 100, as TSB-AD.
+        protocol: caps: 1,500 score quantiles as thresholds, as the paper. tsb-ad: TSB-AD 1.5's
+            choices.
+        delimiter: Between the columns of a CSV file; recognised if left out.
+        decimal: Decimal mark of a CSV file.
+        encoding: Encoding of a CSV file.
+        json_output: Print JSON, null where a metric is undefined.
     """
     names = dict.fromkeys(name for name in (score, label, value) if name is not None)
     # Scores belong to rows, not to moments: no time column is looked for or checked.
@@ -99,7 +87,8 @@ def print_evaluation(result: Evaluation, floor: Floors, *, window_origin: str) -
     table = Table("metric", "value", "random", "constant", "all ones", "threshold")
     for name, (title, is_oracle) in ROWS.items():
         columns = (result, floor.random, floor.constant, floor.all_ones)
-        numbers = [_readable(getattr(column, name)) for column in columns]
+        values = [getattr(column, name) for column in columns]
+        numbers = ["undefined" if math.isnan(value) else f"{value:.4f}" for value in values]
         table.add_row(title, *numbers, "oracle" if is_oracle else "none")
     console = Console()
     console.print(table)
@@ -108,7 +97,3 @@ def print_evaluation(result: Evaluation, floor: Floors, *, window_origin: str) -
         f"oracle: {SWEEPS[result.protocol]}, chosen with the labels in hand.",
         style="dim",
     )
-
-
-def _readable(value: float) -> str:
-    return "undefined" if math.isnan(value) else f"{value:.4f}"

@@ -2,15 +2,16 @@
 
 import json
 import sys
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import numpy as np
 from cyclopts import App, Parameter
 from rich.console import Console
 from rich.table import Table
 
-from caps.cli.options import names_in, takes_fit_options
+from caps.cli.options import Engine, Json, TimeColumn, names_in, takes_fit_options
 from caps.cli.progress import progress_line
 from caps.fleet import (
     PAGE,
@@ -22,13 +23,29 @@ from caps.fleet import (
     lead,
     score_fleet,
 )
-from caps.jobs import set_default_threads
 from caps.scoring import FitOptions
 from caps.series import write_moment
 
 MOST_LISTED = 15  # series on screen, and as many failures
-Json = Annotated[bool, Parameter(name="--json", negative="")]
-EngineOption = Literal["local", "ray"]
+Id = Annotated[str | None, Parameter(help="Column of a long table that tells the series apart.")]
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Running:
+    """Options of both commands: how the work is done.
+
+    Args:
+        workers: Series at the same time; as many as there are cores if left out.
+        ray_address: Of a running Ray cluster; Ray starts one on this machine if left out.
+        retries: How often a series that failed is tried again; bad input is not.
+    """
+
+    engine: Engine = "local"
+    workers: int | None = None
+    ray_address: str | None = None
+    retries: int = 2
+
 
 fleet = App(
     name="fleet",
@@ -44,51 +61,24 @@ def fit(
     source: Path,
     *,
     out: Path,
-    id: str | None = None,
+    id: Id = None,
     options: FitOptions,
-    engine: EngineOption = "local",
-    workers: int | None = None,
-    ray_address: str | None = None,
-    retries: int = 2,
+    running: Running = Running(),  # frozen
     json_output: Json = False,
 ) -> None:
     """Fit one model for each series; run it again to go on where it was stopped.
 
     Example: caps fleet fit metrics/ --train 0.5 --out fleet/
 
-    Parameters
-    ----------
-    source
-        Folder of CSV or Parquet files (one series each), a manifest (CSV with a column file, and
-        column, id, train if needed), a wide table (one series a column) or, with --id, a long one.
-    out
-        Folder for models, scores, events, series.parquet and summary.html.
-    id
-        Column of a long table that tells the series apart.
-    engine
-        Processes of this machine, or Ray.
-    workers
-        Series at the same time; as many as there are cores if left out.
-    ray_address
-        Of a running Ray cluster; Ray starts one on this machine if left out.
-    retries
-        How often a series that failed is tried again; bad input is not.
-    json_output
-        Print JSON instead of text.
+    Args:
+        source: Folder of CSV or Parquet files (one series each), a manifest (CSV with a column
+            file, and column, id, train if needed), a wide table (one series a column) or, with
+            --id, a long one.
+        out: Folder for models, scores, events, series.parquet and summary.html.
     """
-    set_default_threads()
     entries = find_series(source, id=id, columns=options.columns, time=options.time)
     with progress_line() as progress:
-        result = fit_fleet(
-            entries,
-            out,
-            options,
-            engine=engine,
-            workers=workers,
-            ray_address=ray_address,
-            retries=retries,
-            progress=progress,
-        )
+        result = fit_fleet(entries, out, options, **asdict(running), progress=progress)
     _tell(result, out, json_output)
 
 
@@ -98,14 +88,11 @@ def score(
     *,
     models: Path,
     out: Path,
-    id: str | None = None,
+    id: Id = None,
     columns: str | None = None,
-    time: str | None = None,
+    time: TimeColumn = None,
     alarms: str | None = None,
-    engine: EngineOption = "local",
-    workers: int | None = None,
-    ray_address: str | None = None,
-    retries: int = 2,
+    running: Running = Running(),  # frozen
     pretrained: Path | None = None,
     json_output: Json = False,
 ) -> None:
@@ -113,51 +100,19 @@ def score(
 
     Example: caps fleet score today/ --models fleet/ --out today-scored/
 
-    Parameters
-    ----------
-    source
-        Folder, manifest or table, as for `caps fleet fit`.
-    models
-        Folder written by `caps fleet fit`.
-    out
-        Folder for scores, events, series.parquet and summary.html.
-    id
-        Column of a long table that tells the series apart.
-    columns
-        Columns to use, separated by commas; of a long table: the values.
-    time
-        Time column; recognised if left out.
-    alarms
-        Another alarm budget than the models'.
-    engine
-        Processes of this machine, or Ray.
-    workers
-        Series at the same time; as many as there are cores if left out.
-    ray_address
-        Of a running Ray cluster; Ray starts one on this machine if left out.
-    retries
-        How often a series that failed is tried again; bad input is not.
-    pretrained
-        Folder of the pretrained weights of the fit, if they were not the shipped ones.
-    json_output
-        Print JSON instead of text.
+    Args:
+        source: Folder, manifest or table, as for `caps fleet fit`.
+        models: Folder written by `caps fleet fit`.
+        out: Folder for scores, events, series.parquet and summary.html.
+        columns: Columns to use, separated by commas; of a long table: the values.
+        alarms: Another alarm budget than the models'.
+        pretrained: Folder of the pretrained weights of the fit, if they were not the shipped ones.
     """
-    set_default_threads()
     options = ScoreOptions(alarms=alarms, time=time, pretrained=pretrained)
     chosen = None if columns is None else names_in(columns, "--columns cpu,load")
     entries = find_series(source, id=id, columns=chosen, time=time)
     with progress_line() as progress:
-        result = score_fleet(
-            entries,
-            models,
-            out,
-            options,
-            engine=engine,
-            workers=workers,
-            ray_address=ray_address,
-            retries=retries,
-            progress=progress,
-        )
+        result = score_fleet(entries, models, out, options, **asdict(running), progress=progress)
     _tell(result, out, json_output)
 
 
@@ -183,13 +138,8 @@ def _print(result: FleetResult, out: Path) -> None:
             when = f"row {each['strongest_row']}"
             if each["strongest_time"] is not None:
                 when = write_moment(np.datetime64(each["strongest_time"]), "m")
-            table.add_row(
-                each["series"],
-                f"{each['severity']:.1f}",
-                str(each["events"]),
-                when,
-                each["strongest_kind"] or "",
-            )
+            numbers = f"{each['severity']:.1f}", str(each["events"])
+            table.add_row(each["series"], *numbers, when, each["strongest_kind"] or "")
         console.print(table)
         console.print("severity: -log10 of the strongest event's p-value", style="dim")
     for each in result.failures[:MOST_LISTED]:

@@ -3,99 +3,51 @@
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NoReturn
 
 from cyclopts import App, CycloptsError, UnknownCommandError
 
 import caps
 from caps.errors import CapsError, InputError
+from caps.jobs import set_default_threads
 
 INTERRUPTED = 130  # what shells report for Ctrl-C
 
-
-@dataclass(frozen=True, slots=True)
-class Command:
-    """A command as the help shows it; its code is `caps.cli.<name>:<name>`, imported when run."""
-
-    name: str
-    summary: str
-    example: str
-
-
-# In the order of `caps --help`.
-COMMANDS = (
-    Command(
-        "detect",
-        "Find the anomalies of a series and write a report.",
-        "caps detect metrics.csv --train 2024-03-15 --alarms 1/day --out found/",
-    ),
-    Command(
-        "fit",
-        "Learn from a file and save the model.",
-        "caps fit metrics.csv --train 0.5 --out model/",
-    ),
-    Command(
-        "score",
-        "Score every row of a file by a saved model.",
-        "caps score model/ metrics.csv --out scores.csv",
-    ),
-    Command(
-        "events",
-        "List the events of a file by a saved model.",
-        "caps events model/ metrics.csv --alarms 1/week",
-    ),
-    Command(
-        "fleet",
-        "Fit or score thousands of series, one model each.",
-        "caps fleet fit metrics/ --train 0.5 --out fleet/",
-    ),
-    Command(
-        "watch",
-        "Follow a growing file and print events as they happen.",
-        "caps watch model/ --input metrics.csv --follow --state watch/",
-    ),
-    Command(
-        "export",
-        "Write a saved model as one ONNX file, scored without torch.",
-        "caps export model/ --onnx model.onnx",
-    ),
-    Command(
-        "serve",
-        "Serve models over HTTP, with a page.",
-        "caps serve models/ --port 8100",
-    ),
-    Command(
-        "demo",
-        "Run on a simulated month of telemetry; needs no files.",
-        "caps demo --out caps-demo",
-    ),
-    Command(
-        "evaluate",
-        "Print the metrics of anomaly scores against 0/1 labels.",
-        "caps evaluate scores.csv --score score --label label --value value",
-    ),
-    Command(
-        "bench",
-        "Compare all methods on TSB-AD data, with the paper's tables.",
-        "caps bench run --data TSB-AD-U.zip --methods caps,lof --out results/",
-    ),
-    Command(
-        "simulate",
-        "Simulate matched normal and anomalous windows.",
-        "caps simulate --pairs 48000 --out pairs/ --workers 2",
-    ),
-    Command(
-        "pretrain",
-        "Learn representation, experts and router from simulation.",
-        "caps pretrain --preset tiny --out pretrained/",
-    ),
-    Command(
-        "inspect",
-        "Draw pretrained weights at work: figures and one HTML page.",
-        "caps inspect pretrained/ --out inspect/",
-    ),
-)
+# The help of each command, in the order of `caps --help`; its code is imported when it runs.
+COMMANDS = {
+    "detect": "Find the anomalies of a series and write a report.\n\n"
+    "Example: caps detect metrics.csv --train 2024-03-15 --alarms 1/day --out found/",
+    "fit": "Learn from a file and save the model.\n\n"
+    "Example: caps fit metrics.csv --train 0.5 --out model/",
+    "score": "Score every row of a file by a saved model.\n\n"
+    "Example: caps score model/ metrics.csv --out scores.csv",
+    "events": "List the events of a file by a saved model.\n\n"
+    "Example: caps events model/ metrics.csv --alarms 1/week",
+    "fleet": "Fit or score thousands of series, one model each.\n\n"
+    "Example: caps fleet fit metrics/ --train 0.5 --out fleet/",
+    "watch": "Follow a growing file and print events as they happen.\n\n"
+    "Example: caps watch model/ --input metrics.csv --follow --state watch/",
+    "export": "Write a saved model as one ONNX file, scored without torch.\n\n"
+    "Example: caps export model/ --onnx model.onnx",
+    "serve": "Serve models over HTTP, with a page.\n\nExample: caps serve models/ --port 8100",
+    "demo": "Run on a simulated month of telemetry; needs no files.\n\n"
+    "Example: caps demo --out caps-demo",
+    "evaluate": "Print the metrics of anomaly scores against 0/1 labels.\n\n"
+    "Example: caps evaluate scores.csv --score score --label label --value value",
+    "bench": "Compare all methods on TSB-AD data, with the paper's tables.\n\n"
+    "Example: caps bench run --data TSB-AD-U.zip --methods caps,lof --out results/",
+    "simulate": "Simulate matched normal and anomalous windows.\n\n"
+    "Example: caps simulate --pairs 48000 --out pairs/ --workers 2",
+    "pretrain": "Learn representation, experts and router from simulation.\n\n"
+    "Example: caps pretrain --preset tiny --out pretrained/",
+    "inspect": "Draw pretrained weights at work: figures and one HTML page.\n\n"
+    "Example: caps inspect pretrained/ --out inspect/",
+}
+MODULES = {  # where they are, if not in a module of their own name
+    **dict.fromkeys(("fit", "score", "events"), "detect"),
+    **dict.fromkeys(("simulate", "pretrain", "inspect"), "offline"),
+    **dict.fromkeys(("export", "serve"), "deploy"),
+}
 
 app = App(
     name="caps",
@@ -107,28 +59,28 @@ app = App(
     exit_on_error=False,
     suppress_keyboard_interrupt=False,
 )
-for index, command in enumerate(COMMANDS):
-    app.command(
-        f"caps.cli.{command.name}:{command.name}",
-        name=command.name,
-        help=f"{command.summary}\n\nExample: {command.example}",
-        sort_key=index,
-    )
+for index, (name, text) in enumerate(COMMANDS.items()):
+    module = f"caps.cli.{MODULES.get(name, name)}"
+    app.command(f"{module}:{name}", name=name, help=text, sort_key=index)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run one command and end the process with its exit code."""
+    set_default_threads()  # before a command imports numpy and torch
     try:
-        _run(arguments)
+        try:
+            app(arguments)
+        finally:
+            sys.stdout.flush()
     except CapsError as error:
         _fail(error.problem, error.remedy, code=2 if isinstance(error, InputError) else 1)
     except UnknownCommandError as error:
         # Its own text would import every command to look for similar names.
         wanted = (error.unused_tokens or ["?"])[0]
-        names = ", ".join(command.name for command in COMMANDS)
-        _fail(f"there is no command {wanted!r}", f"choose one of {names}", code=2)
+        _fail(f"there is no command {wanted!r}", f"choose one of {', '.join(COMMANDS)}", code=2)
     except CycloptsError as error:
-        _fail(str(error), f"see {_help_command(error)}", code=2)
+        command = " ".join(["caps", *(error.command_chain or ()), "--help"])
+        _fail(str(error), f"see {command}", code=2)
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         sys.exit(INTERRUPTED)
@@ -141,20 +93,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         _fail(str(error), "check the path, its permissions and the free space", code=1)
 
 
-def _run(arguments: Sequence[str] | None) -> None:
-    try:
-        app(arguments)
-    finally:
-        sys.stdout.flush()
-
-
 def _fail(problem: str, remedy: str, *, code: int) -> NoReturn:
     print(f"error: {problem}\n  fix: {remedy}", file=sys.stderr)
     sys.exit(code)
-
-
-def _help_command(error: CycloptsError) -> str:
-    return " ".join(["caps", *(error.command_chain or ()), "--help"])
 
 
 if __name__ == "__main__":

@@ -1,20 +1,22 @@
-"""What the detecting commands share: tables, the report, the summary."""
+"""What the detecting commands share: a run, tables, the summary."""
 
+import time as clock
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from rich.console import Console
 from rich.table import Table
 
 from caps.artifacts import replacing, write_text
+from caps.cli.progress import progress_line
 from caps.errors import InputError
 from caps.events import score_table
 from caps.replacing import check_file
-from caps.scoring import carrying
-from caps.series import Series, need_pyarrow, write_moment
+from caps.scoring import FitOptions, carrying
+from caps.series import Series, need_pyarrow, read, write_moment
 
 if TYPE_CHECKING:
     from caps.estimator import CAPS
@@ -23,21 +25,6 @@ if TYPE_CHECKING:
 
 TableFormat = Literal["csv", "parquet"]
 MOST_LISTED = 20  # events on screen
-
-
-def spans_in(texts: tuple[str, ...]) -> list[tuple[str, str]]:
-    """The spans in options like 2024-03-01..2024-03-02 or 500..620.
-
-    >>> spans_in(("500..620",))
-    [('500', '620')]
-    """
-    spans = []
-    for text in texts:
-        start, dots, end = (part.strip() for part in text.partition(".."))
-        if not (start and dots and end):
-            raise InputError(f"--known {text!r} is no span", "write START..END, rows or moments")
-        spans.append((start, end))
-    return spans
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +37,28 @@ class Run:
     explained: "list[Explanation]"
     train_rows: int
     seconds: float
+
+    @classmethod
+    def of(
+        cls,
+        file: Path,
+        options: FitOptions,
+        *,
+        title: str,
+        known: Sequence[Any] = (),
+        exclude: tuple[str, ...] = (),
+    ) -> Self:
+        """Fit a model to a file and analyse the file by it."""
+        from caps.estimator import CAPS  # torch: two seconds that --help and a refusal do without
+
+        started = clock.monotonic()
+        series = read(file, columns=options.columns, time=options.time, exclude=exclude)
+        model = CAPS(**options.parameters())
+        with progress_line() as progress:
+            model.fit(series, known_anomalies=known, progress=progress)
+        analysis = model.analyze(series)
+        explained, rows = analysis.explanations(), len(series.training_part(options.train))
+        return cls(title, model, analysis, explained, rows, clock.monotonic() - started)
 
     @property
     def notes(self) -> list[str]:
@@ -72,14 +81,23 @@ class Run:
             "seconds": round(self.seconds, 3),
         }
 
+    def report(self) -> "Report":
+        """The content of the HTML report."""
+        from caps.report import analysed_report  # half a second that --help does without
+
+        return analysed_report(
+            self.title,
+            self.model,
+            self.analysis,
+            self.explained,
+            training_end=self.train_rows,
+            notes=self.notes,
+            seconds=self.seconds,
+        )
+
 
 def analyze_file(
-    model: Path,
-    file: Path,
-    *,
-    alarms: str | None,
-    time: str | None,
-    pretrained: Path | None = None,
+    model: Path, file: Path, *, alarms: str | None, time: str | None, pretrained: Path | None = None
 ) -> "tuple[CAPS, Analysis]":
     """A saved model, with another alarm budget or time column if given, and a file by it."""
     from caps.estimator import CAPS  # torch: two seconds that --help and a refusal do without
@@ -128,21 +146,6 @@ def check_table(out: Path, file: Path) -> None:
         raise InputError(f"{out} is the file to read", "name another file with --out")
 
 
-def report_of(run: Run) -> "Report":
-    """The content of the HTML report."""
-    from caps.report import analysed_report  # half a second that --help does without
-
-    return analysed_report(
-        run.title,
-        run.model,
-        run.analysis,
-        run.explained,
-        training_end=run.train_rows,
-        notes=run.notes,
-        seconds=run.seconds,
-    )
-
-
 def print_summary(run: Run, files: list[Path]) -> None:
     """What was read, what was found, and where it was written."""
     console = Console(highlight=False)
@@ -168,11 +171,11 @@ def print_events(events: "Sequence[Event]", series: "Series") -> None:
     table = Table(*names, box=None, padding=(0, 2, 0, 0))
     for event in sorted(shown, key=lambda event: event.number):
         start, end = _when(series, event.start), _when(series, event.end - 1)
-        day, _, clock = end.partition(" ")
+        day, _, hour = end.partition(" ")
         table.add_row(
             str(event.number),
             start,
-            clock if clock and start.startswith(day) else end,
+            hour if hour and start.startswith(day) else end,
             f"{event.score:.3f}",
             _rarity(event.p_value),
             event.kind or "",
@@ -206,9 +209,6 @@ def _when(series: Series, row: int) -> str:
     """The row's time as short as it can be told apart, or its number."""
     if series.time is None:
         return str(row)
-    return write_moment(series.time[row], "m" if _whole_minutes(series) else "s")[2:]
-
-
-def _whole_minutes(series: "Series") -> bool:
     step = series.sampling.step
-    return step is not None and step % np.timedelta64(60, "s") == np.timedelta64(0, "s")
+    whole_minutes = step is not None and not step % np.timedelta64(60, "s")
+    return write_moment(series.time[row], "m" if whole_minutes else "s")[2:]

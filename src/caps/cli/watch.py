@@ -3,13 +3,14 @@
 import json
 import signal
 import sys
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
+from caps.cli.options import Budget, Flag
 from caps.errors import CapsError, InputError
-from caps.jobs import set_default_threads
 
 if TYPE_CHECKING:
     import numpy as np
@@ -17,61 +18,52 @@ if TYPE_CHECKING:
     from caps.estimator import CAPS
     from caps.watch import ModelOf
 
+# What is counted of the input and is worth a word.
+ODD = (
+    "missing", "out_of_order", "late", "duplicate", "ahead", "off_grid", "gaps", "held",
+    "malformed", "unknown",
+)  # fmt: skip
+
 
 def watch(
     model: Path,
     *,
     input: Annotated[str, Parameter(allow_leading_hyphen=True)] = "-",
-    follow: Annotated[bool, Parameter(negative="")] = False,
+    follow: Flag = False,
     time: str | None = None,
     id: str | None = None,
-    alarms: str | None = None,
+    alarms: Budget = None,
     lateness: int = 0,
     recovery: str | None = None,
     state: Path | None = None,
     save_every: float = 60.0,
     webhook: str | None = None,
-    updates: Annotated[bool, Parameter(negative="")] = False,
-    json_output: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    updates: Flag = False,
+    json_output: Annotated[Flag, Parameter(name="--json")] = False,
 ) -> None:
     """Follow rows as they come and print events as NDJSON.
 
-    Parameters
-    ----------
-    model
-        Folder written by `caps fit --causal`; with --id also a folder of such folders, each named
-        by a series id.
-    input
-        CSV with a header, or NDJSON: a file, or - for standard input.
-    follow
-        Wait for more at the end of the file, until SIGTERM or Ctrl-C.
-    time
-        Time column; recognised by its name if left out.
-    id
-        Column that tells several series apart.
-    alarms
-        Another alarm budget than the model's.
-    lateness
-        Steps that a row waits for rows that should have come before it.
-    recovery
-        Events closer than this are one incident and one alert: a time such as 6h, or a number of
-        rows. If left out, every event is an incident, over after a quiet as long as the event.
-    state
-        Folder to save to and to go on from.
-    save_every
-        Seconds between saves when nothing happens.
-    webhook
-        Address that gets a POST when an incident begins, when it is over, and on drift.
-    updates
-        Print a line for every row that extends an event, too.
-    json_output
-        Print the counts at the end as a last line of JSON instead of text.
+    Args:
+        model: Folder written by `caps fit --causal`; with --id also a folder of such folders, each
+            named by a series id.
+        input: CSV with a header, or NDJSON: a file, or - for standard input.
+        follow: Wait for more at the end of the file, until SIGTERM or Ctrl-C.
+        time: Time column; recognised by its name if left out.
+        id: Column that tells several series apart.
+        lateness: Steps that a row waits for rows that should have come before it.
+        recovery: Events closer than this are one incident and one alert: a time such as 6h, or a
+            number of rows. If left out, every event is an incident, over after a quiet as long as
+            the event.
+        state: Folder to save to and to go on from.
+        save_every: Seconds between saves when nothing happens.
+        webhook: Address that gets a POST when an incident begins, when it is over, and on drift.
+        updates: Print a line for every row that extends an event, too.
+        json_output: Print the counts at the end as a last line of JSON instead of text.
     """
     if save_every < 0:
         raise InputError("--save-every is below 0", "give 0 or more")
     quiet_time = _recovery(recovery)
-    set_default_threads()
-    # a second that --help does without; numpy reads the number of threads when it is imported
+    # a second that --help does without
     from caps.watch import Lines, Records, Watcher, WatchState, Webhook
 
     one, model_of = _models(model, several=id is not None, alarms=alarms)
@@ -150,8 +142,7 @@ def _models(folder: Path, *, several: bool, alarms: str | None) -> "tuple[CAPS, 
     """Any of the models, and the one for a series id."""
     from caps.estimator import CAPS  # two seconds that --help does without
 
-    loaded: dict[str, CAPS | None] = {}
-
+    @cache
     def load(path: Path) -> CAPS:
         found = CAPS.load(path)
         return found if alarms is None else found.set_alarms(alarms)
@@ -162,22 +153,13 @@ def _models(folder: Path, *, several: bool, alarms: str | None) -> "tuple[CAPS, 
     known = {path.parent.name: path.parent for path in sorted(folder.glob("*/manifest.json"))}
     if not known:
         raise InputError(f"{folder} holds no model", "name a model, or a folder of models by id")
-
-    def model_of(name: str) -> CAPS | None:
-        # Looked up among the names found, so that no id leads out of the folder.
-        if name not in loaded:
-            loaded[name] = load(known[name]) if name in known else None
-        return loaded[name]
-
-    first = model_of(next(iter(known)))
-    assert first is not None
-    return first, model_of
+    first = next(iter(known.values()))
+    # Looked up among the names found, so that no id leads out of the folder.
+    return load(first), lambda name: load(known[name]) if name in known else None
 
 
 def _sentence(summary: dict[str, Any]) -> str:
-    odd = ("missing", "out_of_order", "late", "duplicate", "ahead", "off_grid", "gaps", "held")
-    remarks = [f"{summary[name]} {name.replace('_', ' ')}" for name in odd if summary[name]]
-    remarks += [f"{summary[name]} {name}" for name in ("malformed", "unknown") if summary[name]]
+    remarks = [f"{summary[name]} {name.replace('_', ' ')}" for name in ODD if summary[name]]
     text = f"{summary['rows']} rows, {summary['events']} events, {summary['incidents']} incidents"
     text += f" ({', '.join(remarks)})" if remarks else ""
     return text + ("; drift: fit again" if summary["drift"] else "")

@@ -1,8 +1,17 @@
-"""`OnnxModel`: an exported model, scored by numpy and onnxruntime; torch is never imported."""
+"""An exported file, and `OnnxModel`, which scores by numpy and onnxruntime; torch is not imported.
 
+The file is an ONNX model with a description in its metadata and a seal at its end: one more entry
+of the metadata, the SHA-256 of all bytes before it. Repeated fields of a protobuf message may come
+in pieces, so the sealed file is an ONNX model like any other.
+"""
+
+import base64
+import hashlib
+import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -11,12 +20,21 @@ from numpy.typing import NDArray
 
 from caps.arrays import FloatArray
 from caps.errors import ArtifactError, CapsError, InputError
-from caps.export.file import CHANNEL, DESCRIPTION, LOGITS, WINDOWS, read_description, read_sealed
 from caps.fitted_model import FittedModel, configs_of
+from caps.json_text import parse_json
 from caps.network import DetectorConfig, row_logits
 from caps.scoring import Fitted, alarm_rate, build
 from caps.series import Series, bridge
 
+DESCRIPTION = "caps"  # key in the metadata
+KIND, VERSION = "caps.onnx", 5
+WINDOWS, CHANNEL, LOGITS = "windows", "channel", "logits"  # inputs and output of the graph
+
+_KEY = b"caps.sha256"
+_HEX = 64
+# Field 14 of a ModelProto, metadata_props: an entry of a key (field 1) and a value (field 2).
+_ENTRY = b"\x0a" + bytes([len(_KEY)]) + _KEY + b"\x12" + bytes([_HEX])
+_SEAL = b"\x72" + bytes([len(_ENTRY) + _HEX]) + _ENTRY
 BATCH = 64  # windows at once through the graph: their activations fit the processor's cache
 FATAL = 4  # of onnxruntime's log: what fails is raised, and told once
 
@@ -67,10 +85,16 @@ class OnnxModel(FittedModel):
         try:
             text = session.get_modelmeta().custom_metadata_map.get(DESCRIPTION)
             facts, banks = read_description(text)
-            fitted = build(facts["model"], banks, _Detectors(session, facts["networks"]))
+            networks = {int(channel): int(own) for channel, own in facts["networks"].items()}
+            if sorted(networks.values()) != list(range(len(networks))):
+                raise ArtifactError("networks and channels differ", "export it again")
+            fitted = build(facts["model"], banks, partial(_detector, session, networks))
             configs_of(fitted)
             alarm_rate(facts["alarms"], fitted.step)
-            return cls(fitted, facts["alarms"], _bets(facts["bets"]))
+            bets = np.array(facts["bets"], dtype=np.float64)
+            if bets.ndim != 2 or bets.shape[1] != 3 or not ((bets >= 0) & (bets <= 1)).all():
+                raise ValueError("odd bets of the drift watch")
+            return cls(fitted, facts["alarms"], bets)
         except CapsError as error:
             raise ArtifactError(f"{name}: {error.problem}", "export the model again") from None
         except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
@@ -101,32 +125,18 @@ class OnnxModel(FittedModel):
         return Series(np.where(seen, values, np.nan), seen, self.names_)
 
 
-class _Detectors:
-    """Makes the detectors of channels, given which weights in the graph are whose."""
-
-    def __init__(self, session: Any, networks: Mapping[str, int]) -> None:
-        self.session = session
-        self.networks = {int(channel): int(network) for channel, network in networks.items()}
-        if sorted(self.networks.values()) != list(range(len(self.networks))):
-            raise ArtifactError("networks and channels differ", "export it again")
-
-    def __call__(self, channel: int, config: DetectorConfig) -> OnnxDetector:
-        inputs = {each.name: (each.type, each.shape[1:]) for each in self.session.get_inputs()}
-        outputs = {each.name: (each.type, each.shape[1:]) for each in self.session.get_outputs()}
-        windows = ("tensor(float)", [config.window])
-        if inputs != {WINDOWS: windows, CHANNEL: ("tensor(int64)", [])}:
-            raise ArtifactError("its graph takes no windows of the model", "export it again")
-        if outputs != {LOGITS: windows}:
-            raise ArtifactError("its graph gives no logits of windows", "export it again")
-        network = np.array([self.networks[channel]], dtype=np.int64)
-        return OnnxDetector(self.session, network, config)
-
-
-def _bets(values: Any) -> FloatArray:
-    bets = np.array(values, dtype=np.float64)
-    if bets.ndim != 2 or bets.shape[1] != 3 or not ((bets >= 0) & (bets <= 1)).all():
-        raise ValueError("odd bets of the drift watch")
-    return bets
+def _detector(
+    session: Any, networks: Mapping[int, int], channel: int, config: DetectorConfig
+) -> OnnxDetector:
+    """The detector of a channel, given which weights in the graph are whose."""
+    inputs = {each.name: (each.type, each.shape[1:]) for each in session.get_inputs()}
+    outputs = {each.name: (each.type, each.shape[1:]) for each in session.get_outputs()}
+    windows = ("tensor(float)", [config.window])
+    if inputs != {WINDOWS: windows, CHANNEL: ("tensor(int64)", [])}:
+        raise ArtifactError("its graph takes no windows of the model", "export it again")
+    if outputs != {LOGITS: windows}:
+        raise ArtifactError("its graph gives no logits of windows", "export it again")
+    return OnnxDetector(session, np.array([networks[channel]], dtype=np.int64), config)
 
 
 def _session(content: bytes, name: str, threads: int) -> Any:
@@ -149,3 +159,54 @@ def _session(content: bytes, name: str, threads: int) -> Any:
         raise ArtifactError(
             f"{name} is no graph that onnxruntime can run ({error})", "export the model again"
         ) from None
+
+
+def sealed(model: bytes) -> bytes:
+    """The serialized model with its seal."""
+    return model + _SEAL + hashlib.sha256(model).hexdigest().encode()
+
+
+def read_sealed(path: Path) -> bytes:
+    """The content of a file whose every byte is as written."""
+    try:
+        content = path.read_bytes()
+    except (FileNotFoundError, IsADirectoryError):
+        raise ArtifactError(f"{path} is no file", "name a file written by caps export") from None
+    model, seal = content[: -len(_SEAL) - _HEX], content[-len(_SEAL) - _HEX :]
+    if not seal.startswith(_SEAL):
+        raise ArtifactError(
+            f"{path} is truncated, or caps export did not write it", "export the model again"
+        )
+    if hashlib.sha256(model).hexdigest().encode() != seal[len(_SEAL) :]:
+        raise ArtifactError(f"{path} was edited (its SHA-256 differs)", "export the model again")
+    return content
+
+
+def described(facts: Mapping[str, Any], banks: Sequence[np.ndarray]) -> str:
+    """The description as text; training rows go in as float32, little-endian, in base 64."""
+    rows = [base64.b64encode(np.asarray(bank, dtype="<f4").tobytes()).decode() for bank in banks]
+    own = {"kind": KIND, "version": VERSION}
+    return json.dumps({**own, **facts, "banks": rows}, allow_nan=False, separators=(",", ":"))
+
+
+def read_description(text: str | None) -> tuple[dict[str, Any], list[np.ndarray]]:
+    """The facts and training rows of `described`."""
+    try:
+        facts = parse_json(text or "null")
+    except ValueError as error:
+        raise ArtifactError(f"its description is no JSON ({error})", "export it again") from None
+    if not isinstance(facts, dict) or facts.get("kind") != KIND:
+        raise ArtifactError("it holds no description by CAPS", "name a file of caps export")
+    version = facts.get("version")
+    if not isinstance(version, int) or version > VERSION:
+        raise ArtifactError(
+            f"it has format version {version!r}, this CAPS reads up to {VERSION}",
+            "upgrade caps-tsad",
+        )
+    if version < VERSION:  # its calibration belongs to another way of scoring
+        raise ArtifactError(
+            f"it has format version {version}, this CAPS reads from {VERSION} on",
+            "fit the model and export it again, or score it with the older caps-tsad",
+        )
+    rows = [base64.b64decode(bank, validate=True) for bank in facts["banks"]]
+    return facts, [np.frombuffer(bank, dtype="<f4").astype(np.float32) for bank in rows]

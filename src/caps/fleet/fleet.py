@@ -4,27 +4,26 @@ import json
 import os
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import caps
 from caps.artifacts import write_text
 from caps.errors import InputError
 from caps.fleet.plan import Entry
 from caps.fleet.summary import render_summary
-from caps.fleet.tables import check_parquet, series_columns, write_part
+from caps.fleet.tables import PARQUET, series_columns, write_part
 from caps.fleet.work import JOURNAL, MODELS, Outcome, ScoreOptions, Task, work
 from caps.jobs import Engine, EngineName, Lost, open_engine, run_tasks
 from caps.json_text import parse_json
 from caps.replacing import check_room
 from caps.scoring import FitOptions
+from caps.series import need_pyarrow
 
 TABLE = "series.parquet"
 PAGE = "summary.html"
 KIND = "caps.fleet"
-RETRIES = 2
 
 # Called with what was done so far and the share of all series.
 FleetProgress = Callable[[str, float], None]
@@ -68,28 +67,28 @@ class FleetResult:
         }
 
 
+class Running(TypedDict, total=False):
+    """How the work is done: where, how many series at a time, and how often one is tried again."""
+
+    engine: EngineName | Engine  # "local" if left out
+    workers: int | None
+    ray_address: str | None
+    retries: int
+    progress: FleetProgress | None
+
+
 def fit_fleet(
     entries: Sequence[Entry],
     out: str | Path,
     options: FitOptions | None = None,
-    *,
-    engine: EngineName | Engine = "local",
-    workers: int | None = None,
-    ray_address: str | None = None,
-    retries: int = RETRIES,
-    progress: FleetProgress | None = None,
+    **running: Unpack[Running],
 ) -> FleetResult:
     """Fit one model for each series, score the series with it, and write everything to `out`.
 
     A series that was finished with the same options and an unchanged file is skipped, so a run
     that was stopped goes on where it was.
     """
-    folder = Path(out).absolute()
-    given = options or FitOptions()
-    weights = _folder(given.pretrained)
-    tasks = [Task(_located(entry), given, folder, weights) for entry in entries]
-    start = partial(open_engine, engine, workers=workers, ray_address=ray_address)
-    return _carry_out("fit", tasks, folder, start, retries, progress)
+    return _carry_out("fit", entries, Path(out).absolute(), options or FitOptions(), **running)
 
 
 def score_fleet(
@@ -97,12 +96,7 @@ def score_fleet(
     models: str | Path,
     out: str | Path,
     options: ScoreOptions | None = None,
-    *,
-    engine: EngineName | Engine = "local",
-    workers: int | None = None,
-    ray_address: str | None = None,
-    retries: int = RETRIES,
-    progress: FleetProgress | None = None,
+    **running: Unpack[Running],
 ) -> FleetResult:
     """Score each series with the model of its id in `models`, a folder written by `fit_fleet`."""
     folder, home = Path(out).absolute(), Path(models).absolute()
@@ -110,41 +104,47 @@ def score_fleet(
         raise InputError(f"{models} holds no fleet of models", "fit one with `caps fleet fit`")
     if folder == home:
         raise InputError(f"{out} holds the models", "name another folder with --out")
-    given = options or ScoreOptions()
-    weights = _folder(given.pretrained)
-    tasks = [Task(_located(entry), given, folder, weights, home / MODELS) for entry in entries]
-    start = partial(open_engine, engine, workers=workers, ray_address=ray_address)
-    return _carry_out("score", tasks, folder, start, retries, progress)
+    options = options or ScoreOptions()
+    return _carry_out("score", entries, folder, options, home / MODELS, **running)
 
 
 def _carry_out(
     job: str,
-    tasks: list[Task],
+    entries: Sequence[Entry],
     out: Path,
-    start: Callable[[], Engine],
-    retries: int,
-    progress: FleetProgress | None,
+    options: FitOptions | ScoreOptions,
+    models: Path | None = None,
+    *,
+    engine: EngineName | Engine = "local",
+    workers: int | None = None,
+    ray_address: str | None = None,
+    retries: int = 2,
+    progress: FleetProgress | None = None,
 ) -> FleetResult:
     started = time.monotonic()
-    check_parquet()
-    _claim(out, job, tasks)
-    rows: dict[str, dict[str, Any]] = {}
-    remaining = []
-    for task in tasks:
-        facts = task.finished()
-        if facts is None:
-            remaining.append(task)
-        else:
-            rows[task.entry.id] = _row(Outcome(task.entry.id, "done", facts), 0)
+    weights = options.pretrained
+    if weights is not None and not isinstance(weights, str | os.PathLike):
+        raise InputError("weights that are no folder", "name one: every process loads its own")
+    home = None if weights is None else str(Path(weights).absolute())  # workers have other folders
+    tasks = [Task(entry.located(), options, out, home, models) for entry in entries]
+    need_pyarrow(PARQUET)  # or refuse to start what could not be written
+    _claim(out, job, options, len(tasks))
+    finished = {task.entry.id: task.finished() for task in tasks}
+    rows = {
+        id: _row(Outcome(id, "done", facts), 0)
+        for id, facts in finished.items()
+        if facts is not None
+    }
+    remaining = [task for task in tasks if task.entry.id not in rows]
     skipped, failed = len(rows), 0
     if remaining:
-        with start() as engine:
+        with open_engine(engine, workers=workers, ray_address=ray_address) as opened:
             for task, ended, attempts in run_tasks(
-                remaining, work, engine, retries=retries, failed=_may_be_tried_again
+                remaining, work, opened, retries=retries, failed=_may_be_tried_again
             ):
-                outcome = _blamed(task, ended) if isinstance(ended, Lost) else ended
-                rows[outcome.id] = _row(outcome, attempts)
-                failed += outcome.status != "done"
+                id = task.entry.id
+                rows[id] = _row(_blamed(id, ended) if isinstance(ended, Lost) else ended, attempts)
+                failed += rows[id]["status"] != "done"
                 if progress is not None:
                     text = f"{len(rows)} of {len(tasks)} series"
                     text += f", {failed} failed" if failed else ""
@@ -160,15 +160,15 @@ def _may_be_tried_again(result: Outcome | Lost) -> bool:
     return isinstance(result, Lost) or result.status == "failed"
 
 
-def _blamed(task: Task, lost: Lost) -> Outcome:
+def _blamed(id: str, lost: Lost) -> Outcome:
     """A series whose work could not tell how it ended."""
     reason = f"its process died ({lost.problem}; out of memory?)"
     if lost.kind == "error":  # the work itself never raises: it could not be loaded there
         reason = f"the work does not run there: {lost.problem}"
-    return Outcome(task.entry.id, "failed", reason=reason)
+    return Outcome(id, "failed", reason=reason)
 
 
-def _claim(out: Path, job: str, tasks: list[Task]) -> None:
+def _claim(out: Path, job: str, options: FitOptions | ScoreOptions, series: int) -> None:
     """Make the folder one of this job, or see that it is."""
     journal = out / JOURNAL
     check_room(out)
@@ -185,8 +185,8 @@ def _claim(out: Path, job: str, tasks: list[Task]) -> None:
         "kind": KIND,
         "job": job,
         "caps": caps.__version__,
-        "series": len(tasks),
-        "options": tasks[0].options.to_dict() if tasks else {},
+        "series": series,
+        "options": options.to_dict(),
     }
     write_text(journal, json.dumps(facts, indent=1) + "\n")
 
@@ -199,18 +199,3 @@ def _row(outcome: Outcome, attempts: int) -> dict[str, Any]:
 def _rank(row: dict[str, Any]) -> tuple[bool, float, int, str]:
     severity, events = row.get("severity") or 0.0, row.get("events") or 0
     return row["status"] != "done", -severity, -events, row["series"]
-
-
-def _located(entry: Entry) -> Entry:
-    """Workers have other working directories."""
-    if not isinstance(entry.source, Path):
-        return entry
-    return replace(entry, source=entry.source.absolute())
-
-
-def _folder(pretrained: object) -> str | None:
-    if pretrained is None:
-        return None
-    if not isinstance(pretrained, str | os.PathLike):
-        raise InputError("weights that are no folder", "name one: every process loads its own")
-    return str(Path(pretrained).absolute())

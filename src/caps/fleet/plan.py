@@ -1,7 +1,9 @@
 """Which series a fleet is made of: files in a folder, a manifest, a long table or a wide one."""
 
 import hashlib
-from collections.abc import Iterable, Sequence
+import re
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import quote
@@ -9,7 +11,9 @@ from urllib.parse import quote
 from caps.errors import InputError
 from caps.series import Origin, Series, read, read_many
 
-SUFFIXES = (".csv", ".csv.gz", ".csv.bz2", ".csv.xz", ".parquet", ".pq")
+TABLE = re.compile(
+    r"([^.].*)\.(csv|csv\.gz|csv\.bz2|csv\.xz|parquet|pq)", re.IGNORECASE | re.DOTALL
+)
 MANIFEST_COLUMNS = ("file", "column", "id", "train")
 LONGEST_NAME = 120  # bytes: room for the ends that temporary names add
 
@@ -28,6 +32,11 @@ class Entry:
     def name(self) -> str:
         """The id as a file name: readable, and different for different ids."""
         return file_name(self.id)
+
+    def located(self) -> "Entry":
+        """For workers, which have other working directories."""
+        path = self.source
+        return replace(self, source=path.absolute()) if isinstance(path, Path) else self
 
 
 def file_name(id: str) -> str:
@@ -64,30 +73,48 @@ def find_series(
         raise InputError(f"{path} does not exist", "name a folder, a manifest or a table")
     chosen = None if columns is None else tuple(columns)
     if path.is_dir():
-        entries = _files(path, chosen, train)
+        entries = _files(path)
     elif id is not None:
-        entries = _long(path, id, chosen, time, train)
+        if chosen is None:
+            raise InputError(
+                f"which columns of {path} hold the values is not said", "name them with --columns"
+            )
+        many = read_many(path, id=id, value=chosen, time=time, sort=True, minimum_rows=1)
+        entries = [Entry(name, series, _stamp(path)) for name, series in many.items()]
     elif _is_manifest(path):
-        entries = _listed(path, chosen, train)
+        entries = _listed(path)
     else:
-        entries = _wide(path, chosen, time, train)
-    _check_ids(entry.id for entry in entries)
-    return entries
+        whole = read(path, columns=chosen, time=time)
+        entries = [Entry(name, whole.select(name), _stamp(path)) for name in whole.channels]
+    for name, count in Counter(entry.id for entry in entries).items():
+        if count > 1:
+            raise InputError(
+                f"two series are called {name!r}", "give every series an id of its own"
+            )
+    return [_completed(entry, chosen, train) for entry in entries]
 
 
-def _files(folder: Path, columns: tuple[str, ...] | None, train: str | None) -> list[Entry]:
-    found = sorted(path for path in folder.iterdir() if _stem(path) is not None and path.is_file())
+def _completed(entry: Entry, columns: tuple[str, ...] | None, train: str | None) -> Entry:
+    """With what is said of all series, where nothing is said of this one."""
+    train = entry.train or train
+    if isinstance(entry.source, Path):
+        return replace(entry, columns=entry.columns or columns, train=train)
+    # Without the columns of the table it came from: results do not go back there.
+    return replace(entry, source=replace(entry.source, origin=Origin()), train=train)
+
+
+def _files(folder: Path) -> list[Entry]:
+    files = sorted(path for path in folder.iterdir() if path.is_file())
+    found = [Entry(name, path, _stamp(path)) for path in files if (name := _stem(path))]
     if not found:
         raise InputError(f"{folder} holds no CSV or Parquet file", "name the folder of the series")
-    return [Entry(str(_stem(path)), path, _stamp(path), columns, train) for path in found]
+    return found
 
 
 def _stem(path: Path) -> str | None:
     """The name without what tells the format; None for files that are no tables."""
-    if path.name.startswith("."):
-        return None
-    end = max((end for end in SUFFIXES if path.name.lower().endswith(end)), key=len, default=None)
-    return None if end is None else path.name[: -len(end)] or None
+    found = TABLE.fullmatch(path.name)
+    return None if found is None else found[1]
 
 
 def _is_manifest(path: Path) -> bool:
@@ -101,7 +128,7 @@ def _is_manifest(path: Path) -> bool:
     return "file" in [name.strip().strip('"') for name in header.split(",")]
 
 
-def _listed(path: Path, columns: tuple[str, ...] | None, train: str | None) -> list[Entry]:
+def _listed(path: Path) -> list[Entry]:
     import pandas as pd  # half a second that --help and other sources do without
 
     lines = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig")
@@ -120,36 +147,11 @@ def _listed(path: Path, columns: tuple[str, ...] | None, train: str | None) -> l
         named = tuple(name.strip() for name in line.get("column", "").split(",") if name.strip())
         label = line.get("id", "").strip() or ":".join([str(file), *named])
         full = path.parent / file
-        part = line.get("train", "").strip() or train
-        entries.append(Entry(label, full, _stamp(full), named or columns, part))
+        train = line.get("train", "").strip() or None
+        entries.append(Entry(label, full, _stamp(full), named or None, train))
     if not entries:
         raise InputError(f"the manifest {path} is empty", "list one file a line")
     return entries
-
-
-def _long(
-    path: Path, id: str, columns: tuple[str, ...] | None, time: str | None, train: str | None
-) -> list[Entry]:
-    if columns is None:
-        raise InputError(
-            f"which columns of {path} hold the values is not said", "name them with --columns"
-        )
-    many = read_many(path, id=id, value=columns, time=time, sort=True, minimum_rows=1)
-    stamp = _stamp(path)
-    return [Entry(name, _bare(series), stamp, None, train) for name, series in many.items()]
-
-
-def _wide(
-    path: Path, columns: tuple[str, ...] | None, time: str | None, train: str | None
-) -> list[Entry]:
-    whole, stamp = read(path, columns=columns, time=time), _stamp(path)
-    bare = _bare(whole)
-    return [Entry(name, bare.select(name), stamp, None, train) for name in whole.channels]
-
-
-def _bare(series: Series) -> Series:
-    """Without the columns of the table it came from: results do not go back there."""
-    return replace(series, origin=Origin())
 
 
 def _stamp(path: Path) -> str:
@@ -158,11 +160,3 @@ def _stamp(path: Path) -> str:
     except OSError:
         return "missing"  # said where it is read, beside the other failures
     return f"{facts.st_size}-{facts.st_mtime_ns}"
-
-
-def _check_ids(ids: Iterable[str]) -> None:
-    seen: set[str] = set()
-    for id in ids:
-        if id in seen:
-            raise InputError(f"two series are called {id!r}", "give every series an id of its own")
-        seen.add(id)

@@ -14,13 +14,14 @@ from caps.artifacts import replacing
 from caps.events import Event
 from caps.series import Series, need_pyarrow
 
+PARQUET = "the results of a fleet are Parquet, which"  # needs pyarrow
 SMALLEST = 1e-300  # p-value, for its logarithm
-_MOMENT = "timestamp[us]"
+MOMENT, LIST = "timestamp[us]", "list<string>"
 COLUMNS: dict[str, dict[str, str]] = {
     "scores": {
         "series": "string",
         "row": "int64",
-        "time": _MOMENT,
+        "time": MOMENT,
         "score": "float64",
         "p_value": "float64",
         "flag": "int8",
@@ -29,9 +30,9 @@ COLUMNS: dict[str, dict[str, str]] = {
     "events": {
         "series": "string",
         "event": "int32",
-        "start": _MOMENT,
-        "end": _MOMENT,
-        "peak": _MOMENT,
+        "start": MOMENT,
+        "end": MOMENT,
+        "peak": MOMENT,
         "start_row": "int64",
         "end_row": "int64",
         "peak_row": "int64",
@@ -52,20 +53,20 @@ COLUMNS: dict[str, dict[str, str]] = {
         "flagged": "int64",
         "rows": "int64",
         "train_rows": "int64",
-        "channels": "list<string>",
+        "channels": LIST,
         "alarms": "string",
         "threshold": "float64",
-        "first_time": _MOMENT,
-        "last_time": _MOMENT,
+        "first_time": MOMENT,
+        "last_time": MOMENT,
         "strongest_row": "int64",
-        "strongest_time": _MOMENT,
+        "strongest_time": MOMENT,
         "strongest_kind": "string",
         "strongest_channel": "string",
         "model": "string",
         "attempts": "int64",
         "fit_seconds": "float64",
         "fit_cpu_seconds": "float64",
-        "notes": "list<string>",
+        "notes": LIST,
     },
 }
 
@@ -75,8 +76,9 @@ Columns = Mapping[str, Any]
 def score_columns(id: str, series: Series, frame: Any) -> dict[str, Any]:
     """The rows of the data set of scores; times in UTC."""
     scores = {name: np.asarray(frame[name]) for name in ("score", "p_value", "flag", "event")}
-    rows = np.arange(len(series))
-    return {"series": [id] * len(rows), "row": rows, "time": _times(series, rows), **scores}
+    time = None if series.time is None else _microseconds(series.time)
+    count = len(series)
+    return {"series": [id] * count, "row": np.arange(count), "time": time, **scores}
 
 
 def event_columns(id: str, events: Sequence[Event]) -> dict[str, Any]:
@@ -104,9 +106,10 @@ def strongest(events: Columns) -> dict[str, Any]:
 
 def write_part(path: Path, kind: str, columns: Columns) -> None:
     """Write one Parquet file of the data set `kind`, as a whole or not at all."""
-    arrow, parquet = _arrow()
-    schema = arrow.schema([(name, _type(arrow, text)) for name, text in COLUMNS[kind].items()])
-    count = len(columns["series"])
+    arrow, parquet = need_pyarrow(PARQUET)
+    texts = {LIST: arrow.list_(arrow.string())}
+    kinds = [(name, texts.get(text, text)) for name, text in COLUMNS[kind].items()]
+    schema, count = arrow.schema(kinds), len(columns["series"])
     filled = {
         name: arrow.nulls(count, field.type)
         if columns.get(name) is None
@@ -130,27 +133,8 @@ def series_columns(facts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 def read_part(path: Path) -> dict[str, Any]:
     """The columns of one Parquet file as arrays."""
-    table = _arrow()[1].read_table(path)
+    table = need_pyarrow(PARQUET)[1].read_table(path)
     return {name: table[name].to_numpy() for name in table.column_names}
-
-
-def check_parquet() -> None:
-    """Refuse to start what could not be written."""
-    _arrow()
-
-
-def _arrow() -> tuple[Any, Any]:
-    return need_pyarrow("the results of a fleet are Parquet, which")
-
-
-def _type(arrow: Any, text: str) -> Any:
-    if text == _MOMENT:
-        return arrow.timestamp("us")
-    return arrow.list_(arrow.string()) if text == "list<string>" else arrow.type_for_alias(text)
-
-
-def _times(series: Series, rows: Any) -> Any:
-    return None if series.time is None else _microseconds(series.time[rows])
 
 
 def _microseconds(time: Any) -> Any:

@@ -54,17 +54,13 @@ class Task:
     @property
     def key(self) -> str:
         """Changes with everything the result depends on: a result with the same key is kept."""
-        entry, model = self.entry, None
-        if self.models is not None:
-            model = _digest(self.models / entry.name / "manifest.json")
+        entry = self.entry
         content = {
             "series": [entry.id, str(entry.source if isinstance(entry.source, Path) else "")],
             "rows": [entry.stamp, entry.columns, entry.train],
             "options": self.options.to_dict(),
-            "weights": None
-            if self.weights is None
-            else _digest(Path(self.weights) / "manifest.json"),
-            "model": model,
+            "weights": _digest(self.weights),
+            "model": _digest(None if self.models is None else self.models / entry.name),
         }
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:32]
 
@@ -77,12 +73,9 @@ class Task:
         """The facts of an earlier run with the same key."""
         try:
             content = parse_json(self.marker.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+            return dict(content["facts"]) if content["key"] == self.key else None
+        except (OSError, ValueError, TypeError, KeyError):  # none yet, or cut off
             return None
-        if not isinstance(content, dict) or content.get("key") != self.key:
-            return None
-        facts = content.get("facts")
-        return facts if isinstance(facts, dict) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,13 +111,8 @@ def _fitted(task: Task) -> dict[str, Any]:
 
     entry = task.entry
     assert isinstance(task.options, FitOptions)
-    train = entry.train or task.options.train
-    options = replace(
-        task.options,
-        train=train,
-        columns=entry.columns,
-        pretrained=_weights(task.weights),
-    )
+    train, weights = entry.train or task.options.train, _weights(task.weights)
+    options = replace(task.options, train=train, columns=entry.columns, pretrained=weights)
     series, model = _series(task, entry.columns, options.time), CAPS(**options.parameters())
     started, used = time.monotonic(), time.process_time()
     model.fit(series)
@@ -195,8 +183,10 @@ def _weights(folder: str | None) -> Any:
     return load_weights(folder)
 
 
-def _digest(path: Path) -> str | None:
+def _digest(folder: str | Path | None) -> str | None:
+    """Of the manifest in a folder; what is missing is said where it is needed."""
     try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
+        content = None if folder is None else Path(folder, "manifest.json").read_bytes()
     except OSError:
-        return None  # what is missing is said where it is needed
+        content = None
+    return None if content is None else hashlib.sha256(content).hexdigest()

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+import pandas as pd
 
 from caps.plots import (
     DISTINCT,
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 LEGEND_COLUMNS = 4
 INK = LIGHT["--ink"]
+STATUS = ("normal", "anomalous")
+COLOURS = {"normal": NEUTRAL, "anomalous": LIGHT["--event"], **FAMILY_COLOURS}
 DASHES = (0, (3, 1.5))
 # Supports up to this long are too narrow to be seen as a shade and get circles too.
 FEW_STEPS = 4
@@ -63,16 +66,15 @@ class Cloud:
     points: np.ndarray  # (count, 2)
     label: np.ndarray  # (count,) index into names
     names: Sequence[str]
-    colours: Sequence[str]
 
 
-def mode_colours(names: Sequence[str]) -> list[str]:
-    """One colour for each mode: the family's own, else the next of a fixed list.
+def colour_of(name: str, k: int) -> str:
+    """The colour of a family or a status; of another mode, the kth, that of a fixed list.
 
-    >>> mode_colours(["trend", "point"])
-    ['#1d7d46', '#b8323f']
+    >>> colour_of("trend", 0), colour_of("cluster 2", 1)
+    ('#1d7d46', '#d55e00')
     """
-    return [FAMILY_COLOURS.get(name, DISTINCT[k % len(DISTINCT)]) for k, name in enumerate(names)]
+    return COLOURS.get(name, DISTINCT[k % len(DISTINCT)])
 
 
 def draw_losses(stages: Mapping[str, Mapping[str, Sequence[float]]]) -> "Figure":
@@ -95,9 +97,10 @@ def draw_clouds(clouds: Sequence[Cloud]) -> "Figure":
     figure = blank_figure(4.8 * len(clouds), 4.8 + 0.25 * legend_rows)
     for axis, cloud in zip(figure.subplots(1, len(clouds), squeeze=False)[0], clouds, strict=True):
         # One scatter in the order given: the classes are mixed, so none hides the others.
-        colours = np.asarray(cloud.colours)[cloud.label]
-        axis.scatter(*cloud.points.T, c=colours, s=9, alpha=0.65, lw=0)
-        for name, colour in zip(cloud.names, cloud.colours, strict=True):
+        colours = {name: colour_of(name, k) for k, name in enumerate(cloud.names)}
+        inks = np.array(list(colours.values()))[cloud.label]
+        axis.scatter(*cloud.points.T, c=inks, s=9, alpha=0.65, lw=0)
+        for name, colour in colours.items():
             axis.scatter([], [], c=colour, s=28, lw=0, label=name)
         tidy(axis)
         axis.tick_params(labelbottom=False, labelleft=False)
@@ -141,7 +144,19 @@ def draw_panels(grid: PanelGrid, *, width: float = 3.3, height: float = 1.75) ->
     for axis, title in zip(axes[0], grid.columns, strict=True):
         if title:
             _name_above(axis, title)
-    _panel_key(figure, grid)
+    from matplotlib.lines import Line2D  # as in `blank_figure`
+    from matplotlib.patches import Patch
+
+    shown = [panel for row in grid.panels for panel in row]
+    colour = shown[0].colour if len({panel.colour for panel in shown}) == 1 else INK
+    handles: list[Line2D | Patch] = [
+        Line2D([], [], color=NEUTRAL, lw=1.2, ls=DASHES, label="reference"),
+        Line2D([], [], color=colour, lw=1.6, label=grid.made),
+        Patch(color=colour, alpha=0.15, lw=0, label="support"),
+    ]
+    if any(panel.truth is not None for panel in shown):
+        handles.append(Line2D([], [], color=INK, lw=0.9, label="simulated anomaly"))
+    figure.legend(handles=handles, loc="outside lower center", ncols=4, **KEY)
     return figure
 
 
@@ -164,7 +179,9 @@ def _loss_panel(axis: "Axes", curves: Mapping[str, Sequence[float]]) -> None:
     for k, (name, values) in enumerate(losses.items()):
         colour = colours[k % len(colours)]
         axis.plot(step, values, color=colour, lw=0.7, alpha=0.25)
-        axis.plot(step, _running_mean(values), color=colour, lw=1.5 if k == 0 else 1.1, label=name)
+        # Over about a twentieth of the curve; shorter at its ends.
+        windows = pd.Series(values).rolling(len(values) // 40 * 2 + 1, min_periods=1, center=True)
+        axis.plot(step, windows.mean(), color=colour, lw=1.5 if k == 0 else 1.1, label=name)
     everything = np.concatenate(list(losses.values()))
     if everything.min() > 0 and everything.max() > 3 * everything.min():
         axis.set_yscale("log")
@@ -177,15 +194,6 @@ def _loss_panel(axis: "Axes", curves: Mapping[str, Sequence[float]]) -> None:
     tidy(axis)
     axis.set_xlabel("step")
     axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.17), ncols=3, **KEY)
-
-
-def _running_mean(values: np.ndarray) -> np.ndarray:
-    """Centred mean over about a twentieth of the curve; shorter at its ends."""
-    reach = len(values) // 40
-    total = np.concatenate([[0.0], np.cumsum(values)])
-    index = np.arange(len(values))
-    first, last = np.maximum(index - reach, 0), np.minimum(index + reach + 1, len(values))
-    return np.asarray((total[last] - total[first]) / (last - first))
 
 
 def _panel(axis: "Axes", panel: Panel) -> None:
@@ -221,19 +229,3 @@ def _within(values: np.ndarray, support: np.ndarray) -> np.ndarray:
     """The values inside the support and one step around it, elsewhere nan."""
     around = np.convolve(support, np.ones(3), mode="same") > 0
     return np.where(around, values, np.nan)
-
-
-def _panel_key(figure: "Figure", grid: PanelGrid) -> None:
-    from matplotlib.lines import Line2D  # as in `blank_figure`
-    from matplotlib.patches import Patch
-
-    panels = [panel for row in grid.panels for panel in row]
-    colour = panels[0].colour if len({panel.colour for panel in panels}) == 1 else INK
-    handles: list[Line2D | Patch] = [
-        Line2D([], [], color=NEUTRAL, lw=1.2, ls=DASHES, label="reference"),
-        Line2D([], [], color=colour, lw=1.6, label=grid.made),
-        Patch(color=colour, alpha=0.15, lw=0, label="support"),
-    ]
-    if any(panel.truth is not None for panel in panels):
-        handles.append(Line2D([], [], color=INK, lw=0.9, label="simulated anomaly"))
-    figure.legend(handles=handles, loc="outside lower center", ncols=4, **KEY)

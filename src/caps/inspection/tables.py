@@ -63,7 +63,10 @@ def realization_table(figures: Mapping[str, Any]) -> Table:
     modes = {name: values for name, values in figures.items() if name != "router"}
     rows = []
     for check in next(iter(modes.values())):
-        goals = [_mode_goal(check, values) for values in modes.values()]
+        goals = [
+            (values[NOISE], math.inf) if check == STRUCTURE else MODE_GOALS.get(check)
+            for values in modes.values()
+        ]
         cells = [
             judged(values[check], goal) for values, goal in zip(modes.values(), goals, strict=True)
         ]
@@ -118,9 +121,3 @@ def spelled(goal: tuple[float, float] | None) -> str:
     if math.isinf(high):
         return f"at least {low:.2f}"
     return f"at most {high:.2f}" if math.isinf(low) else f"{low:.2f} to {high:.2f}"
-
-
-def _mode_goal(check: str, values: Mapping[str, float]) -> tuple[float, float] | None:
-    if check == STRUCTURE:
-        return values[NOISE], math.inf
-    return MODE_GOALS.get(check)

@@ -8,19 +8,18 @@ import torch
 from sklearn.decomposition import PCA
 from sklearn.manifold import TSNE
 from sklearn.neighbors import NearestNeighbors
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from torch import Tensor
 
-from caps.inspection.figures import Cloud, Panel, PanelGrid, mode_colours, varied
-from caps.plots import FAMILY_COLOURS, LIGHT, NEUTRAL
+from caps.inspection.figures import STATUS, Cloud, Panel, PanelGrid, colour_of, varied
+from caps.plots import FAMILY_COLOURS
 from caps.realize import Pretrained, Source, encode_source
 from caps.represent import encode_all
 from caps.simulate import FAMILIES, GENERATORS, OPERATIONS, PairBatch
 
 SHOWN = 5  # pairs in the figure of one expert
 NEIGHBOURS = 15
-STATUS = ("normal", "anomalous")
-STATUS_COLOURS = (NEUTRAL, LIGHT["--event"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,23 +58,13 @@ def code_clouds(seen: View, *, seed: int) -> tuple[list[Cloud], dict[str, float]
         "same family among neighbours in z_a": neighbour_share(semantic, pairs.family, partner),
     }
     order = np.random.default_rng(seed).permutation(len(structure))
-    families = [FAMILY_COLOURS[family] for family in FAMILIES]
-    projected = project(semantic, seed=seed)
+    mixed, projected = project(structure, seed=seed)[order], project(semantic, seed=seed)
     clouds = [
-        Cloud(
-            "structure codes z_s by status",
-            project(structure, seed=seed)[order],
-            status[order],
-            STATUS,
-            STATUS_COLOURS,
-        ),
-        Cloud("semantic codes z_a by family", projected, pairs.family, FAMILIES, families),
+        Cloud("structure codes z_s by status", mixed, status[order], STATUS),
+        Cloud("semantic codes z_a by family", projected, pairs.family, FAMILIES),
     ]
     if seen.names != FAMILIES:
-        colours = mode_colours(seen.names)
-        clouds.append(
-            Cloud("semantic codes z_a by mode", projected, seen.mode, seen.names, colours)
-        )
+        clouds.append(Cloud("semantic codes z_a by mode", projected, seen.mode, seen.names))
     return clouds, shares
 
 
@@ -88,9 +77,7 @@ def neighbour_share(codes: np.ndarray, label: np.ndarray, group: np.ndarray) -> 
     """
     scaled = StandardScaler().fit_transform(codes)
     count = min(NEIGHBOURS + 2, len(codes))  # itself and its partner are among them
-    near = (
-        NearestNeighbors(n_neighbors=count).fit(scaled).kneighbors(return_distance=False, X=scaled)
-    )
+    near = NearestNeighbors(n_neighbors=count).fit(scaled).kneighbors(scaled)[1]
     others = group[near] != group[: len(codes), None]
     alike = (label[near] == label[:, None]) & others
     return float((alike.sum(1) / others.sum(1)).mean())
@@ -98,11 +85,9 @@ def neighbour_share(codes: np.ndarray, label: np.ndarray, group: np.ndarray) -> 
 
 def project(codes: np.ndarray, *, seed: int) -> np.ndarray:
     """t-SNE of the codes' principal components: (count, 2)."""
-    scaled = StandardScaler().fit_transform(codes)
-    main = PCA(min(30, *scaled.shape), random_state=seed).fit_transform(scaled)
-    perplexity = min(30.0, (len(codes) - 1) / 3)
-    flat = TSNE(perplexity=perplexity, init="pca", random_state=seed).fit_transform(main)
-    return np.asarray(flat)
+    main = PCA(min(30, *codes.shape), random_state=seed)
+    flat = TSNE(perplexity=min(30.0, (len(codes) - 1) / 3), init="pca", random_state=seed)
+    return np.asarray(make_pipeline(StandardScaler(), main, flat).fit_transform(codes))
 
 
 def originals(pairs: PairBatch) -> list[int]:
@@ -166,7 +151,7 @@ def expert_samples(seen: View, k: int, *, seed: int) -> PanelGrid | None:
         counterparts(seen, rows, k, code, pairs.support, blur=blur, seed=seed + number)
         for number, (code, blur) in enumerate(draws)
     ]
-    colour = mode_colours(seen.names)[k]
+    colour = colour_of(seen.names[k], k)
     panels = [
         [
             Panel(

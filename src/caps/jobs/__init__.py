@@ -1,9 +1,7 @@
 """One runner for many tasks, in processes of this machine or on Ray; one guarded process alone."""
 
-from caps.jobs.engines import Engine, EngineName, ProcessEngine, RayEngine, open_engine
-from caps.jobs.running import run_tasks
+from caps.jobs.engines import Engine, EngineName, ProcessEngine, RayEngine, open_engine, run_tasks
 from caps.jobs.threads import (
-    CALM,
     ONE_THREAD,
     cores,
     in_threads,
@@ -14,7 +12,6 @@ from caps.jobs.threads import (
 from caps.jobs.worker import Lost, Report, Worker, end_with_parent, printed, report
 
 __all__ = [
-    "CALM",
     "ONE_THREAD",
     "Engine",
     "EngineName",

@@ -1,18 +1,21 @@
-"""Where tasks are done: processes of this machine, or a Ray cluster."""
+"""From tasks to results, in processes of this machine or on a Ray cluster."""
 
 import os
 import time
-from collections.abc import Callable
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from multiprocessing.connection import wait
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Literal, Protocol, Self
+from typing import Any, Literal, Protocol, Self, TypeVar
 
 from caps.errors import InputError
 from caps.jobs.threads import ONE_THREAD, cores
 from caps.jobs.worker import Lost, Report, Worker
 
+Task = TypeVar("Task")
+Result = TypeVar("Result")
 EngineName = Literal["local", "ray"]
 Function = Callable[[Any], Any]
 Ended = list[tuple[Any, Any]]  # tasks with their results, or Lost
@@ -51,7 +54,11 @@ class ProcessEngine:
         self.ending, self.started = ExitStack(), 0
 
     def submit(self, function: Function, task: Any) -> None:
-        worker = self.idle.pop() if self.idle else self._start()
+        if not self.idle:
+            self.started += 1
+            self.idle.append(Worker(self.folder / f"{self.started}.txt"))
+            self.ending.callback(self.idle[0].stop)
+        worker = self.idle.pop()
         self.busy[worker] = task
         worker.give(function, task)
 
@@ -74,15 +81,8 @@ class ProcessEngine:
                 ended.append((task, result))
         return ended
 
-    def _start(self) -> Worker:
-        self.started += 1
-        worker = Worker(self.folder / f"{self.started}.txt")
-        self.ending.callback(worker.stop)
-        return worker
-
     def __enter__(self) -> Self:
-        folder = self.ending.enter_context(TemporaryDirectory(prefix="caps-jobs-"))
-        self.folder = Path(folder)
+        self.folder = Path(self.ending.enter_context(TemporaryDirectory(prefix="caps-jobs-")))
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -104,28 +104,25 @@ class RayEngine:
         self.most, self.seconds = workers, seconds
         self.is_ours = not ray.is_initialized()
         if self.is_ours:
-            self._connect(address)
+            given: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
+            if address is None:
+                # Ray's workers give way to all else by default: on a busy machine, a standstill.
+                os.environ.setdefault("RAY_worker_niceness", "0")
+                address = "local"
+                given |= {"num_cpus": workers or cores(), "include_dashboard": False}
+            try:
+                ray.init(address=address, **given)
+            except Exception as error:  # of many kinds, and Exception itself when Ray is slow
+                raise InputError(
+                    f"no Ray cluster answers at {address} ({error})",
+                    "start one with `ray start --head` and name it, leave Ray to start its own, or "
+                    "use --engine local; from Ray 2.59 on a cluster may ask for a token: then set "
+                    "RAY_AUTH_MODE=token here too",
+                ) from None
         # A task that is lost with its node comes back here, to be counted and tried again.
         options = {"num_cpus": 1, "max_retries": 0, "runtime_env": {"env_vars": ONE_THREAD}}
-        self.remote = ray.remote(**options)(_done)
+        self.remote = ray.remote(**options)(lambda function, task: function(task))
         self.running: dict[Any, tuple[Any, float]] = {}
-
-    def _connect(self, address: str | None) -> None:
-        options: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
-        if address is None:
-            # Ray's workers give way to everything else by default: on a busy machine, a standstill.
-            os.environ.setdefault("RAY_worker_niceness", "0")
-            address = "local"
-            options |= {"num_cpus": self.most or cores(), "include_dashboard": False}
-        try:
-            self.ray.init(address=address, **options)
-        except Exception as error:  # of many kinds, and Exception itself when Ray is slow
-            raise InputError(
-                f"no Ray cluster answers at {address} ({error})",
-                "start one with `ray start --head` and name it, leave Ray to start its own, or use "
-                "--engine local; from Ray 2.59 on a cluster may ask for a token: then set "
-                "RAY_AUTH_MODE=token here too",
-            ) from None
 
     @property
     def slots(self) -> int:
@@ -191,5 +188,31 @@ def open_engine(
     return ProcessEngine(workers, seconds=seconds)
 
 
-def _done(function: Function, task: Any) -> Any:
-    return function(task)
+def run_tasks(
+    tasks: Iterable[Task],
+    function: Callable[[Task], Result],
+    engine: Engine,
+    *,
+    retries: int = 0,
+    failed: Callable[[Result | Lost], bool] = lambda result: isinstance(result, Lost),
+) -> Iterator[tuple[Task, Result | Lost, int]]:
+    """Each task with its result and how often it was tried, in the order they end.
+
+    A task whose result has `failed` goes to the end of the line, `retries` times at most. What is
+    finished is known by what the caller writes down of it, not here: stop at any time.
+    """
+    if retries < 0:
+        raise InputError(f"{retries} retries", "give 0 or more")
+    waiting, running = deque(tasks), 0
+    tried: Counter[int] = Counter()
+    while waiting or running:
+        while waiting and running < engine.slots:
+            engine.submit(function, waiting.popleft())
+            running += 1
+        for task, result in engine.collect():
+            running -= 1
+            tried[id(task)] += 1
+            if failed(result) and tried[id(task)] <= retries:
+                waiting.append(task)
+            else:
+                yield task, result, tried[id(task)]

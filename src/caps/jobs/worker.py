@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Literal
 
 from caps.jobs.threads import ONE_THREAD, environment
@@ -118,32 +119,24 @@ class Worker:
             self.connection.send_bytes(message)
 
 
-class _Inside:
-    """What a task can do if it runs in a worker; elsewhere nothing happens."""
-
-    def __init__(self) -> None:
-        self.connection: Connection | None = None
-        self.output: Path | None = None
-        self.reported, self.text = 0.0, ""
-
-    def report(self, text: str, share: float) -> None:
-        """Tell the parent where the task stands, as often as a person can read."""
-        now = time.monotonic()
-        if self.connection is None or (text == self.text and now - self.reported < BETWEEN):
-            return
-        self.reported, self.text = now, text
-        self.connection.send(Report(text, share))
-
-    def printed(self) -> str:
-        """The last that the task has printed."""
-        sys.stdout.flush()
-        sys.stderr.flush()
-        return _tail(self.output)
+# What a task in a worker knows of it; elsewhere nothing.
+_inside: Any = SimpleNamespace(connection=None, output=None, reported=0.0, text="")
 
 
-_inside = _Inside()
-report = _inside.report
-printed = _inside.printed
+def report(text: str, share: float) -> None:
+    """Tell the parent where the task stands, as often as a person can read."""
+    now = time.monotonic()
+    if _inside.connection is None or (text == _inside.text and now - _inside.reported < BETWEEN):
+        return
+    _inside.reported, _inside.text = now, text
+    _inside.connection.send(Report(text, share))
+
+
+def printed() -> str:
+    """The last that the task has printed."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    return _tail(_inside.output)
 
 
 def _work(connection: Connection, output: Path | None) -> None:

@@ -1,37 +1,25 @@
 """How everything looks: one palette, one thinning of lines, one matplotlib style, one HTML page."""
 
 from caps.plots.drawing import draw, draw_lines
-from caps.plots.html import (
-    Cell,
-    Picture,
-    Section,
-    Table,
-    plotly_script,
-    render_page,
-    sections_page,
-)
-from caps.plots.palette import (
+from caps.plots.html import Cell, Picture, Section, Table, plotly_script, render_page, sections_page
+from caps.plots.style import (
     DARK,
     DISTINCT,
     FAMILY_COLOURS,
+    KEY,
     LIGHT,
     NEUTRAL,
-    painted,
-    palette_css,
-)
-from caps.plots.style import (
-    KEY,
     NORMAL,
     SMALL,
     blank_figure,
-    colour,
     name_left,
     need_matplotlib,
+    painted,
+    palette_css,
     tidy,
     write_png,
 )
-from caps.plots.thinning import Line, thin_line
-from caps.plots.timeline import Timeline, words
+from caps.plots.timeline import Line, Timeline, thin_line, words
 
 __all__ = [
     "DARK",
@@ -49,7 +37,6 @@ __all__ = [
     "Table",
     "Timeline",
     "blank_figure",
-    "colour",
     "draw",
     "draw_lines",
     "name_left",

@@ -4,10 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from caps.plots.palette import LIGHT
-from caps.plots.style import blank_figure, colour, name_left, tidy
-from caps.plots.thinning import thin_line
-from caps.plots.timeline import Timeline
+from caps.plots.style import LIGHT, blank_figure, name_left, tidy
+from caps.plots.timeline import Timeline, thin_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,10 +25,10 @@ def draw(analysis: "Analysis") -> "Figure":
     """
     figure, panels = draw_lines(analysis)
     across = _across(Timeline.of(analysis.series))
+    look: Any = {"fc": LIGHT["--band"], "ec": LIGHT["--band-edge"], "lw": 0.8, "zorder": 0}
     for panel in panels:
         for event in analysis.events:
-            ends = across[event.start], across[event.end - 1]
-            panel.axvspan(*ends, fc=colour("--band"), ec=colour("--band-edge"), lw=0.8, zorder=0)
+            panel.axvspan(across[event.start], across[event.end - 1], **look)
     by_channel = dict(zip(analysis.fitted.names, panels[:-1], strict=False))
     strongest = sorted(range(len(analysis.spans)), key=lambda at: -analysis.spans[at].score)
     for at in strongest[:MOST_PAST]:

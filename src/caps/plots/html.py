@@ -11,7 +11,7 @@ from jinja2 import Environment, PackageLoader, PrefixLoader, StrictUndefined
 from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
-from caps.plots.palette import palette_css
+from caps.plots.style import palette_css
 
 Mark = Literal["", "met", "missed", "best", "second"]
 

@@ -1,15 +1,19 @@
 """The charts as plain data for plotly: positions and values in arrays, colours by role."""
 
+from collections import Counter
 from collections.abc import Sequence
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from caps.arrays import FloatArray
-from caps.plots import Timeline, thin_line
+from caps.plots import DARK, LIGHT, Timeline, painted, thin_line
 from caps.report.content import Channel, EventCard, Panel, Report
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
 
 Chart = dict[str, Any]
 
@@ -26,7 +30,10 @@ MOST_BANDS = 400
 # Pixels; a few channels share a height that many would need anyway.
 CHANNELS_HEIGHT, CHANNEL_HEIGHT, SCORE_HEIGHT, PANEL_HEIGHT, BETWEEN = 240, 84, 104, 132, 26
 TOP, LABELS, BOTTOM = 24, 20, 34  # the overview has labels above its lines
-LINE_WIDTH = 1.3
+MEASURED: Chart = {"color": "--series", "width": 1.3}
+COUNTERPART: Chart = {"color": "--normal", "width": 2.2, "dash": "dot"}
+PAST: Chart = {"color": "--past", "width": 1.1}
+SCORE: Chart = {"color": "--score", "width": 1.3}
 DAY = 86_400_000
 TICKS: list[Chart] = [  # the second line is written where it changes
     {"dtickrange": [None, 1000], "value": "%H:%M:%S.%L\n%b %-d"},
@@ -65,68 +72,88 @@ TIME_AXIS: Chart = {
 
 def shown_channels(report: Report) -> list[Channel]:
     """The channels of the overview, in the order given."""
-    if len(report.channels) <= MOST_CHANNELS:
-        return list(report.channels)
-    weight = {channel.name: 0.0 for channel in report.channels}
+    weight: Counter[str] = Counter()
     for event in report.events:
-        for name, share in event.contributions.items():
-            weight[name] = weight.get(name, 0.0) + share
-    ranked = sorted(report.channels, key=lambda channel: -weight[channel.name])
-    chosen = {id(channel) for channel in ranked[:MOST_CHANNELS]}
-    return [channel for channel in report.channels if id(channel) in chosen]
+        weight.update(event.contributions)  # shares add up, too
+    chosen = sorted(report.channels, key=lambda channel: -weight[channel.name])[:MOST_CHANNELS]
+    return [channel for channel in report.channels if channel in chosen]
 
 
 def overview_chart(report: Report, timeline: Timeline) -> Chart:
     """Every channel above the score, on one axis of time, with the events as bands."""
     channels = shown_channels(report)
-    share = OVERVIEW_POINTS // (len(channels) + 1)
-    points = min(MOST_POINTS, max(FEWEST_POINTS, share))
-    height = max(CHANNEL_HEIGHT, CHANNELS_HEIGHT // len(channels))
-    stack = _Stack([height] * len(channels) + [SCORE_HEIGHT])
+    last = len(channels)
+    points = min(MOST_POINTS, max(FEWEST_POINTS, OVERVIEW_POINTS // (last + 1)))
+    height = max(CHANNEL_HEIGHT, CHANNELS_HEIGHT // last)
     data: list[Chart] = []
     for index, channel in enumerate(channels):
         data += _line(channel.name, channel.values, index, points, timeline)
-        stack.name(index, channel.name)
-    score = _line("score", report.scores, len(channels), points, timeline, colour="--score")
-    score[0] |= {"fill": "tozeroy", "fillcolor": "--score-fill"}
-    stack.name(len(channels), "score")
-    stack.axes[_axis(len(channels))] |= {
+    score = _line("score", report.scores, last, points, timeline, line=SCORE)
+    score[-1] |= {"fill": "tozeroy", "fillcolor": "--score-fill"}
+    panels = [(channel.name, height) for channel in channels] + [("score", SCORE_HEIGHT)]
+    layout = _layout(panels, timeline, timeline.extent(0, len(report)))
+    layout[f"yaxis{last + 1}"] |= {
         "range": [0, 1.04],
         "tickvals": [0, 0.5, 1],
         "ticktext": ["0", "0.5", "1"],
         "hoverformat": ".3f",
     }
-    layout = stack.layout(timeline, timeline.extent(0, len(report)))
     layout["height"] += LABELS
     layout["margin"]["t"] += LABELS
     layout["xaxis"] |= {"nticks": 12, "title": {"text": _escaped(timeline.label), "standoff": 4}}
-    layout["shapes"] += _backdrop(report, timeline, len(channels))
-    layout["annotations"] += _labels(report, timeline)
+    shapes, labels = _marks(report, timeline, last)
+    layout["shapes"] += shapes
+    layout["annotations"] += labels
     return {"data": [*data, *score], "layout": layout}
+
+
+def overview_figure(report: Report, *, dark: bool = False) -> "Figure":
+    """The chart at the top of the report as a plotly figure, for notebooks.
+
+    >>> values = np.array([1.0, 2.0, 9.0, 2.0])
+    >>> figure = overview_figure(Report("pump 4", (Channel("flow", values),), values / 10, 0.5))
+    >>> [trace.name for trace in figure.data]
+    ['flow', 'score']
+    """
+    from plotly.graph_objects import Figure  # a tenth of a second that the page does not pay
+
+    def date(position: float) -> str:
+        return str(_dates(np.array(position)))
+
+    timeline = report.timeline
+    chart = painted(overview_chart(report, timeline), DARK if dark else LIGHT)
+    if timeline.dated:
+        layout = chart["layout"]
+        layout["xaxis"]["range"] = [date(edge) for edge in layout["xaxis"]["range"]]
+        for trace in chart["data"]:
+            trace["x"] = _dates(trace["x"])
+        for part in [*layout["shapes"], *layout["annotations"]]:
+            if part.get("xref") != "paper":
+                part |= {name: date(part[name]) for name in ("x", "x0", "x1") if name in part}
+    return Figure(chart)
+
+
+def _dates(positions: np.ndarray) -> np.ndarray:
+    return (positions * 1000).round().astype("datetime64[us]")
 
 
 def panel_chart(event: EventCard, panel: Panel, timeline: Timeline) -> Chart:
     """An event in its context: counterpart and nearest past lie under what was measured."""
     ranked = sorted(panel.channels, key=lambda name: -event.contributions.get(name, 0.0))
     names = [name for name in panel.channels if name in ranked[:PANEL_CHANNELS]]
-    stack = _Stack([PANEL_HEIGHT] * len(names))
     data: list[Chart] = []
     for index, name in enumerate(names):
         column = panel.channels.index(name)
-        normal, values = panel.counterpart[:, column], panel.values[:, column]
-        data += _line(
-            f"{name}, normal", normal, index, PANEL_POINTS, timeline, panel.start, "--normal"
-        )
-        data[-1]["line"] = {"color": "--normal", "width": 2.2, "dash": "dot"}
-        if panel.nearest is not None and np.isfinite(panel.nearest[:, column]).any():
-            past = panel.nearest[:, column]
-            data += _line(
-                f"{name}, nearest past", past, index, PANEL_POINTS, timeline, panel.start, "--past"
-            )
-            data[-1]["line"] = {"color": "--past", "width": 1.1}
-        data += _line(name, values, index, PANEL_POINTS, timeline, panel.start)
-        stack.name(index, name)
-    layout = stack.layout(timeline, timeline.extent(panel.start, panel.end))
+        for title, values, line in (
+            (f"{name}, normal", panel.counterpart, COUNTERPART),
+            (f"{name}, nearest past", panel.nearest, PAST),
+            (name, panel.values, MEASURED),
+        ):
+            if values is not None and (line != PAST or np.isfinite(values[:, column]).any()):
+                own = values[:, column]
+                data += _line(title, own, index, PANEL_POINTS, timeline, panel.start, line)
+    panels = [(name, PANEL_HEIGHT) for name in names]
+    layout = _layout(panels, timeline, timeline.extent(panel.start, panel.end))
     layout["shapes"].append(band(timeline.extent(event.start, event.end)))
     return {"data": data, "layout": layout}
 
@@ -147,55 +174,46 @@ def band(extent: tuple[float, float]) -> Chart:
     }
 
 
-class _Stack:
-    """Vertical axes above each other that share one horizontal axis."""
-
-    def __init__(self, heights: Sequence[int]) -> None:
-        self.total = sum(heights) + BETWEEN * (len(heights) - 1)
-        self.axes: dict[str, Chart] = {}
-        self.annotations: list[Chart] = []
-        top = self.total
-        for index, height in enumerate(heights):
-            self.axes[_axis(index)] = {
-                "domain": [(top - height) / self.total, top / self.total],
-                "fixedrange": True,
-                "gridcolor": "--grid",
-                "zeroline": False,
-                "nticks": 4,
-                "hoverformat": ".5~g",
-            }
-            top -= height + BETWEEN
-        self.last = len(heights) - 1
-
-    def name(self, index: int, text: str) -> None:
-        """Write the name above its lines rather than sideways."""
-        self.annotations.append(
+def _layout(
+    panels: Sequence[tuple[str, int]], timeline: Timeline, extent: tuple[float, float]
+) -> Chart:
+    """Everything but the lines: panels by name and height, above each other on one time axis."""
+    total = sum(height for _, height in panels) + BETWEEN * (len(panels) - 1)
+    axes, names, top = {}, [], total
+    for index, (name, height) in enumerate(panels):
+        axes[f"yaxis{_suffix(index)}"] = {
+            "domain": [(top - height) / total, top / total],
+            "fixedrange": True,
+            "gridcolor": "--grid",
+            "zeroline": False,
+            "nticks": 4,
+            "hoverformat": ".5~g",
+        }
+        names.append(  # above its lines rather than sideways
             {
-                "text": f"<b>{_escaped(text)}</b>",
+                "text": f"<b>{_escaped(name)}</b>",
                 "xref": "paper",
                 "x": 0,
                 "xanchor": "left",
                 "yref": "paper",
-                "y": self.axes[_axis(index)]["domain"][1],
+                "y": top / total,
                 "yanchor": "bottom",
                 "showarrow": False,
                 "font": {"color": "--soft", "size": 12},
             }
         )
-
-    def layout(self, timeline: Timeline, extent: tuple[float, float]) -> Chart:
-        """Everything but the lines."""
-        anchor = "y" if self.last == 0 else f"y{self.last + 1}"
-        kind = {"type": "date", "tickformatstops": TICKS} if timeline.dated else {"type": "linear"}
-        return {
-            **STYLE,
-            "height": self.total + TOP + BOTTOM,
-            "margin": {"l": 52, "r": 12, "t": TOP, "b": BOTTOM},
-            "xaxis": {**TIME_AXIS, **kind, "anchor": anchor, "range": list(extent)},
-            **self.axes,
-            "shapes": [],
-            "annotations": self.annotations,
-        }
+        top -= height + BETWEEN
+    kind = {"type": "date", "tickformatstops": TICKS} if timeline.dated else {"type": "linear"}
+    anchor = f"y{_suffix(len(panels) - 1)}"
+    return {
+        **STYLE,
+        "height": total + TOP + BOTTOM,
+        "margin": {"l": 52, "r": 12, "t": TOP, "b": BOTTOM},
+        "xaxis": {**TIME_AXIS, **kind, "anchor": anchor, "range": list(extent)},
+        **axes,
+        "shapes": [],
+        "annotations": names,
+    }
 
 
 def _line(
@@ -205,45 +223,43 @@ def _line(
     points: int,
     timeline: Timeline,
     start: int = 0,
-    colour: str = "--series",
+    line: Chart = MEASURED,
 ) -> list[Chart]:
-    """A line, and dots for its points without a neighbour."""
-    line = thin_line(values, points, timeline, start)
-    positions = timeline.positions(line.rows)
-    trace = {"type": "scatter", "xaxis": "x", "yaxis": "y" if index == 0 else f"y{index + 1}"}
-    lines = {
-        **trace,
-        "mode": "lines",
-        "name": _escaped(name),
-        "x": positions,
-        "y": _compact(line.values),
-        "line": {"color": colour, "width": LINE_WIDTH},
-    }
-    lonely = line.lonely
+    """A line, and under it dots for its points without a neighbour."""
+    thin = thin_line(values, points, timeline, start)
+    x, y, lonely = timeline.positions(thin.rows), thin.values, thin.lonely
+    trace = {"type": "scatter", "xaxis": "x", "yaxis": f"y{_suffix(index)}", "name": _escaped(name)}
+    lines = {**trace, "mode": "lines", "x": x, "y": _compact(y), "line": line}
     if not lonely.any():
         return [lines]
     dots = {
         **trace,
         "mode": "markers",
-        "name": _escaped(name),
         "hoverinfo": "skip",
-        "x": positions[lonely],
-        "y": _compact(line.values[lonely]),
-        "marker": {"color": colour, "size": 3},
+        "x": x[lonely],
+        "y": _compact(y[lonely]),
+        "marker": {"color": line["color"], "size": 3},
     }
     return [dots, lines]
 
 
-def _backdrop(report: Report, timeline: Timeline, score: int) -> list[Chart]:
-    """The training part, the events and the threshold."""
-    shapes = []
+def _marks(report: Report, timeline: Timeline, score: int) -> tuple[list[Chart], list[Chart]]:
+    """Bands of the training part and the strongest events, what is written above, the threshold."""
+    above = {"yref": "paper", "y": 1, "yanchor": "bottom", "yshift": 18, "showarrow": False}
+    shapes, labels = [], []
     if report.training_end:
-        training = band(timeline.extent(0, report.training_end))
-        shapes.append(
-            training | {"name": "training", "fillcolor": "--training", "line": {"width": 0}}
-        )
+        extent, font = timeline.extent(0, report.training_end), {"color": "--soft", "size": 11}
+        look = {"name": "training", "fillcolor": "--training", "line": {"width": 0}}
+        shapes.append(band(extent) | look)
+        text = {"text": "training part", "x": extent[0], "xanchor": "left", "font": font}
+        labels.append(above | text)
     strongest = sorted(report.events, key=lambda event: -event.score)[:MOST_BANDS]
-    shapes += [band(timeline.extent(event.start, event.end)) for event in strongest]
+    for rank, event in enumerate(strongest):
+        extent, font = timeline.extent(event.start, event.end), {"color": "--event", "size": 12}
+        shapes.append(band(extent))
+        if rank < MOST_LABELS:
+            middle = float(np.mean(extent))
+            labels.append(above | {"text": f"<b>{event.number}</b>", "x": middle, "font": font})
     threshold = {
         "type": "line",
         "name": "threshold",
@@ -255,22 +271,7 @@ def _backdrop(report: Report, timeline: Timeline, score: int) -> list[Chart]:
         "y1": report.threshold,
         "line": {"color": "--event", "width": 1.3, "dash": "dash"},
     }
-    return [*shapes, threshold]
-
-
-def _labels(report: Report, timeline: Timeline) -> list[Chart]:
-    """Numbers above the strongest events, and a word above the training part."""
-    above = {"yref": "paper", "y": 1, "yanchor": "bottom", "yshift": 18, "showarrow": False}
-    labels: list[Chart] = []
-    if report.training_end:
-        left = timeline.extent(0, report.training_end)[0]
-        font = {"color": "--soft", "size": 11}
-        labels.append(above | {"text": "training part", "x": left, "xanchor": "left", "font": font})
-    for event in sorted(report.events, key=lambda event: -event.score)[:MOST_LABELS]:
-        middle = float(np.mean(timeline.extent(event.start, event.end)))
-        font = {"color": "--event", "size": 12}
-        labels.append(above | {"text": f"<b>{event.number}</b>", "x": middle, "font": font})
-    return labels
+    return [*shapes, threshold], labels
 
 
 def _escaped(text: str) -> str:
@@ -278,8 +279,9 @@ def _escaped(text: str) -> str:
     return escape(text, quote=False)
 
 
-def _axis(index: int) -> str:
-    return "yaxis" if index == 0 else f"yaxis{index + 1}"
+def _suffix(index: int) -> str:
+    """Plotly's first axis has no number."""
+    return "" if index == 0 else str(index + 1)
 
 
 def _compact(values: FloatArray) -> FloatArray | NDArray[np.float32]:

@@ -1,6 +1,7 @@
-"""From a `Report` to one HTML file that needs nothing else: text, tables and charts."""
+"""From a `Report` to one HTML file that needs nothing else: its words, tables and charts."""
 
 import base64
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +11,19 @@ from markupsafe import Markup
 
 from caps.artifacts import write_text
 from caps.plots import Timeline, plotly_script, render_page
-from caps.report import sentences
 from caps.report.charts import MOST_BANDS, band, overview_chart, panel_chart, shown_channels
-from caps.report.content import Budget, EventCard, Report
+from caps.report.content import EventCard, Report
+from caps.scoring import carrying
 from caps.series import duration
 
 MOST_PANELS = 40  # charts of single events: the strongest
 MOST_ROWS = 1_000  # of the table of events: the strongest
+KINDS = {
+    "point": "sudden values that stand out alone",
+    "periodic": "the rhythm is not the usual one",
+    "trend": "level or slope moved away",
+}
+_DIRECTIONS = {"up": "above normal", "down": "below normal", "both": "above and below normal"}
 
 
 def write_report(report: Report, path: str | Path) -> None:
@@ -35,14 +42,13 @@ def render_report(report: Report) -> str:
     """
     timeline = report.timeline
     ranked = sorted(report.events, key=lambda event: -event.score)
-    listed = sorted(ranked[:MOST_ROWS], key=lambda event: event.start)
+    tabled = sorted(ranked[:MOST_ROWS], key=lambda event: event.start)
     detailed = sorted(ranked[:MOST_PANELS], key=lambda event: event.start)
-    rows = [_event_row(event, timeline) for event in listed]
     return render_page(
         "report/report.html.j2",
         title=report.title,
         kind="CAPS report",
-        lead=sentences.summary(report, timeline),
+        lead=summary(report, timeline),
         facts=_facts(report, timeline),
         parts={
             "overview": "Overview",
@@ -52,33 +58,18 @@ def render_report(report: Report) -> str:
             "facts": "Model and run" if report.model or report.run else "",
         },
         report=report,
-        rows=rows,
-        details=[row for row in rows if row["event"] in detailed],
+        events=tabled,
+        details=detailed,
+        timeline=timeline,
         hidden_channels=len(report.channels) - len(shown_channels(report)),
         charts=htmlsafe_json_dumps(
             _charts(report, detailed, timeline), default=_encoded, allow_nan=False
         ),
         plotly=Markup(plotly_script()),
-        figure=sentences.figure,
-        alarms=sentences.alarms,
-        kinds=sentences.KINDS,
+        effects=any(effect(event) for event in tabled),
+        kinds=KINDS,
+        **{word.__name__: word for word in (figure, alarms, rarity, effect, carriers)},
     )
-
-
-def _event_row(event: EventCard, timeline: Timeline) -> dict[str, Any]:
-    """An event in the words of the page."""
-    return {
-        "event": event,
-        "start": timeline.moment(event.start),
-        "last": timeline.moment(event.end - 1),
-        "peak": timeline.moment(event.peak),
-        "lasting": timeline.lasting(event.start, event.end),
-        "score": sentences.figure(event.score),
-        "rarity": sentences.rarity(event.p_value),
-        "effect": sentences.effect(event),
-        "carriers": sentences.carriers(event),
-        "kinds": sorted(event.kind_scores.items(), key=lambda item: -item[1]),
-    }
 
 
 def _facts(report: Report, timeline: Timeline) -> dict[str, str]:
@@ -89,14 +80,14 @@ def _facts(report: Report, timeline: Timeline) -> dict[str, str]:
         facts["From"] = f"{timeline.moment(0)} {timeline.clock}"
         facts["To"] = f"{timeline.moment(len(report) - 1)} {timeline.clock}"
     facts["Rows"] = f"{len(report):,}" + ("" if step is None else f", one every {duration(step)}")
-    facts["Channels"] = sentences.listed([channel.name for channel in report.channels])
+    facts["Channels"] = listed([channel.name for channel in report.channels])
     if 0 < report.training_end < len(report):
         facts["Trained on"] = f"the first {timeline.lasting(0, report.training_end)}"
-    above = f"score above {sentences.figure(report.threshold)}"
+    above = f"score above {figure(report.threshold)}"
     current = next((each for each in report.budgets if each.name == report.budget), None)
     if current is None:
         return facts | {"Alarm": above}
-    expected = sentences.alarms(current.expected)
+    expected = alarms(current.expected)
     return facts | {
         "Alarm budget": f"{current.name}: {above}, about {expected} false alarms expected"
     }
@@ -110,21 +101,20 @@ def _charts(report: Report, detailed: list[EventCard], timeline: Timeline) -> di
         if event.panel is not None
     }
     spans = {str(event.number): timeline.extent(event.start, event.end) for event in report.events}
+    budgets = [
+        {
+            "name": budget.name,
+            "threshold": budget.threshold,
+            "found": budget.found,
+            "bands": [band(timeline.extent(*span)) for span in budget.spans[:MOST_BANDS]],
+        }
+        for budget in report.budgets
+    ]
     return {
         "dated": timeline.dated,
         "charts": {"overview": overview_chart(report, timeline), **panels},
         "events": spans,
-        "budgets": [_budget(budget, timeline) for budget in report.budgets],
-    }
-
-
-def _budget(budget: Budget, timeline: Timeline) -> dict[str, Any]:
-    bands = [band(timeline.extent(start, end)) for start, end in budget.spans[:MOST_BANDS]]
-    return {
-        "name": budget.name,
-        "threshold": budget.threshold,
-        "found": budget.found,
-        "bands": bands,
+        "budgets": budgets,
     }
 
 
@@ -135,3 +125,90 @@ def _encoded(array: object) -> dict[str, str]:
     little = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
     dtype = {4: "f4", 8: "f8"}[array.dtype.itemsize]
     return {"dtype": dtype, "bdata": base64.b64encode(little.tobytes()).decode("ascii")}
+
+
+def summary(report: Report, timeline: Timeline) -> str:
+    """What happened, in one or two sentences."""
+    first = report.training_end if report.training_end < len(report) else 0
+    span = timeline.lasting(first, len(report))
+    during = [event for event in report.events if event.start >= first]
+    earlier = len(report.events) - len(during)
+    more = " more" if during else ""
+    in_training = f" The training part holds {earlier:,}{more}." if earlier else ""
+    if not during:
+        return f"No events in {span}. {_highest(report, timeline, first)}{in_training}"
+    strongest = max(during, key=lambda event: event.score)
+    count = "1 event" if len(during) == 1 else f"{len(during):,} events"
+    return f"{count} in {span}; {_which(strongest, timeline, len(during))}.{in_training}"
+
+
+def _which(event: EventCard, timeline: Timeline, events: int) -> str:
+    subject = "it" if events == 1 else f"the strongest (number {event.number})"
+    where = f" in {carriers(event, most=1)}" if event.channels else ""
+    aside = f", a {event.kind} anomaly{where}," if event.kind else where
+    began = f"{timeline.moment(event.start)} {timeline.clock}".strip()
+    lasting = timeline.lasting(event.start, event.end)
+    return f"{subject}{aside} began at {began} and lasted {lasting}"
+
+
+def _highest(report: Report, timeline: Timeline, first: int) -> str:
+    scores = report.scores[first:]
+    if np.isnan(scores).all():
+        return "No row could be scored."
+    row = first + int(np.nanargmax(scores))
+    return (
+        f"The highest score is {figure(report.scores[row])} at {timeline.moment(row)}, "
+        f"the threshold {figure(report.threshold)}."
+    )
+
+
+def rarity(p_value: float | None) -> str:
+    """How often normal data have an event as strong.
+
+    >>> rarity(0.00031), rarity(0.24), rarity(0.0), rarity(None)
+    ('once in 3,200 rows', 'once in 4 rows', 'less than once in a million rows', 'unknown')
+    """
+    if p_value is None or np.isnan(p_value):
+        return "unknown"
+    if p_value < 1e-6:
+        return "less than once in a million rows"
+    return f"once in {int(float(f'{1 / p_value:.2g}')):,} rows"
+
+
+def effect(event: EventCard) -> str:
+    """Direction and size: `above normal by 6.2 standard deviations`."""
+    words = _DIRECTIONS.get(event.direction or "", "")
+    if event.size is None or np.isnan(event.size):
+        return words
+    return f"{words or 'off normal'} by {event.size:.2g} standard deviations"
+
+
+def figure(value: float) -> str:
+    """A score with three decimals, never rounded up to certainty.
+
+    >>> figure(0.51234), figure(0.99999), figure(1.0)
+    ('0.512', '0.999', '1.000')
+    """
+    return f"{np.floor(value * 1000) / 1000:.3f}"
+
+
+def alarms(expected: float) -> str:
+    """An expected number of alarms.
+
+    >>> alarms(18.04), alarms(2.57), alarms(0.004)
+    ('18', '2.6', 'under 0.01')
+    """
+    if expected < 0.01:
+        return "under 0.01"
+    return f"{expected:.0f}" if expected >= 9.95 else f"{expected:.2g}"
+
+
+def carriers(event: EventCard, most: int = 3) -> str:
+    """The channels that carry an event, as every other output names them."""
+    return listed(carrying(event.contributions), most)
+
+
+def listed(names: Sequence[str], most: int = 8) -> str:
+    """Names in a row, the rest counted."""
+    rest = len(names) - most
+    return ", ".join(names[:most]) + (f" and {rest} more" if rest > 0 else "")

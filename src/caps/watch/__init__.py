@@ -1,18 +1,16 @@
 """`caps watch`: a growing file or standard input in, events and alerts out."""
 
 from caps.watch.following import Lines
-from caps.watch.incidents import Incident, Incidents
-from caps.watch.records import Record, Records
+from caps.watch.incidents import Incidents
+from caps.watch.records import Records
 from caps.watch.state import WatchState
 from caps.watch.watcher import ModelOf, Watcher
 from caps.watch.webhook import Webhook
 
 __all__ = [
-    "Incident",
     "Incidents",
     "Lines",
     "ModelOf",
-    "Record",
     "Records",
     "WatchState",
     "Watcher",

@@ -32,13 +32,10 @@ class Lines:
         self.cut = 0  # bytes left out of `rest`
         self.restarts = 0  # times that the file was replaced, and is read from its start
         self.ended = False
-        self.descriptor = sys.stdin.fileno() if path is None else self._open(path)
-
-    def _open(self, path: Path) -> int:
-        if not path.exists() or path.is_dir():
+        if path is not None and (path.is_dir() or not path.exists()):
             what = "is a folder" if path.is_dir() else "does not exist"
             raise InputError(f"{path} {what}", "name a CSV or NDJSON file, or - for input")
-        return os.open(path, os.O_RDONLY)
+        self.descriptor = sys.stdin.fileno() if path is None else os.open(path, os.O_RDONLY)
 
     def read(self, patience: float) -> list[bytes]:
         """The next lines; none if nothing came within `patience` seconds."""

@@ -23,13 +23,13 @@ class Incident:
 
     number: int
     start: int  # row
-    end: int  # row, exclusive
-    start_time: str | None
-    end_time: str | None
-    score: float
-    events: int
-    channel: str | None  # that led when it began
-    last_start: int  # row, of its last event
+    end: int = 0  # row, exclusive
+    start_time: str | None = None
+    end_time: str | None = None
+    score: float = 0.0
+    events: int = 0
+    channel: str | None = None  # that led when it began
+    last_start: int = 0  # row, of its last event
 
 
 class Incidents:
@@ -59,10 +59,7 @@ class Incidents:
         new = self.current is None
         if self.current is None:
             self.number += 1
-            self.current = Incident(
-                self.number, change.start, change.end, None, None, 0.0, 0, change.channel,
-                change.start,
-            )  # fmt: skip
+            self.current = Incident(self.number, change.start, channel=change.channel)
         current = self.current
         current.events += change.what == "opened"
         current.end, current.score = change.end, max(current.score, change.score)
@@ -76,16 +73,15 @@ class Incidents:
     def recovered(self, row: int) -> Incident | None:
         """The incident that is over once `row` is reached without another event."""
         current = self.current
-        if current is None or self.in_event or row - current.end < self.quiet(current):
+        if current is None or self.in_event:
+            return None
+        quiet = self.recovery
+        if quiet is None:  # as long as its last event
+            quiet = min(current.end - current.last_start, LONGEST)
+        if row - current.end < quiet:
             return None
         self.current = None
         return current
-
-    def quiet(self, incident: Incident) -> int:
-        """Rows without an event after which the incident is over."""
-        if self.recovery is not None:
-            return self.recovery
-        return min(incident.end - incident.last_start, LONGEST)
 
     def facts(self) -> dict[str, Any]:
         """The state as JSON values."""

@@ -3,7 +3,7 @@
 import csv
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,7 @@ class Record:
     values: list[float]
 
 
+@dataclass(eq=False)
 class Records:
     """Reads lines; a header, or the first object of NDJSON, tells the format.
 
@@ -33,24 +34,21 @@ class Records:
     called with every line that is left out and why.
     """
 
-    def __init__(
-        self,
-        channels: Sequence[str],
-        *,
-        time: str | None = None,
-        series: str | None = None,
-        timed: bool = True,
-    ) -> None:
-        self.channels, self.series, self.timed = channels, series, timed
-        self.wanted = time  # the time column, if it is named
-        self.time = time
-        self.columns: list[str] | None = None  # of CSV; none for NDJSON
-        self.delimiter: str | None = None  # None until the first line, "" for NDJSON
-        # The layout of the file before this one, which may go on as it was, without a header.
-        self.before: dict[str, Any] | None = None
-        self.lines = 0  # that were not blank
-        self.malformed = 0
-        self.complain: Callable[[str], None] = lambda complaint: None
+    channels: Sequence[str]
+    _: KW_ONLY
+    time: str | None = None  # column, if it is named or found
+    series: str | None = None  # column of the ids
+    timed: bool = True
+    complain: Callable[[str], None] = lambda complaint: None
+    columns: list[str] | None = field(default=None, init=False)  # of CSV; none for NDJSON
+    delimiter: str | None = field(default=None, init=False)  # None before a line, "" for NDJSON
+    # The layout of the file before this one, which may go on as it was, without a header.
+    before: dict[str, Any] | None = field(default=None, init=False)
+    lines: int = field(default=0, init=False)  # that were not blank
+    malformed: int = field(default=0, init=False)
+
+    def __post_init__(self) -> None:
+        self.wanted = self.time
 
     def parse(self, lines: Sequence[bytes]) -> list[Record]:
         """The rows in these lines; what cannot be read is counted and left out."""
@@ -65,8 +63,14 @@ class Records:
                     raise ValueError(f"it is longer than {LONGEST} bytes")
                 record = self._record(text)
             except UNREADABLE as error:
-                if self.delimiter is None and self.before is None and not _like_json(text):
-                    raise self._no_header(text, error) from None
+                cut_json = text.startswith("{") or text.endswith("}")  # at either end
+                if self.delimiter is None and self.before is None and not cut_json:
+                    if isinstance(error, InputError):
+                        raise
+                    raise InputError(
+                        f"the first line cannot be read: {text[:80]!r} ({_reason(error)})",
+                        "give a header with the channels of the model, or NDJSON",
+                    ) from None
                 self.malformed += 1
                 self.complain(f"{text[:80]!r} ({_reason(error)})")
                 continue
@@ -86,15 +90,11 @@ class Records:
 
     def restore(self, layout: Mapping[str, Any]) -> None:
         """Go on without a first line."""
-        self._use(layout)
-        self.before = layout["before"]
+        self.columns, self.delimiter = layout["columns"], layout["delimiter"]
+        self.time, self.before = layout["time"], layout.get("before")
 
     def _now(self) -> dict[str, Any]:
         return {"columns": self.columns, "delimiter": self.delimiter, "time": self.time}
-
-    def _use(self, layout: Mapping[str, Any]) -> None:
-        self.columns, self.delimiter = layout["columns"], layout["delimiter"]
-        self.time = layout["time"]
 
     def _record(self, text: str) -> Record | None:
         """The row in a line; None if it is a header."""
@@ -128,7 +128,7 @@ class Records:
         elif self.before is not None and self.before["delimiter"]:
             if not any(map(_is_number, _fields(text, self.before["delimiter"]))):
                 raise self._other_header(fields)
-            self._use(self.before)
+            self.restore(self.before)
         else:
             raise InputError(
                 f"the first line has {'two columns' if odd in fields else 'no column'} {odd!r}: "
@@ -145,14 +145,6 @@ class Records:
         return InputError(
             f"a new header has not one {', '.join(map(repr, lacking)) or 'time or id'}",
             "give a header with the channels of the model",
-        )
-
-    def _no_header(self, text: str, error: Exception) -> InputError:
-        if isinstance(error, InputError):
-            return error
-        return InputError(
-            f"the first line cannot be read: {text[:80]!r} ({_reason(error)})",
-            "give a header with the channels of the model, or NDJSON",
         )
 
     def _is_header(self, fields: list[str]) -> bool:
@@ -204,10 +196,6 @@ def _object(text: str) -> dict[str, Any]:
     if not isinstance(row, dict):
         raise ValueError("it is no JSON object")
     return row
-
-
-def _like_json(text: str) -> bool:
-    return text.startswith("{") or text.endswith("}")  # cut at either end
 
 
 def _is_number(field: str) -> bool:

@@ -4,7 +4,9 @@ import json
 import math
 import time
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass, field
 from itertools import groupby
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,17 +28,13 @@ if TYPE_CHECKING:
 Line = dict[str, Any]
 ModelOf = Callable[[str], "CAPS | None"]
 
+SERIES = attrgetter("series")
 PATIENCE = 0.25  # seconds to wait for lines before looking at the clock and at signals
 MOST_SERIES = 10_000
-REFUSED = {
-    "late": "rows refused as too late",
-    "duplicate": "rows refused as repeated",
-    "ahead": "rows refused as far ahead",
-}
-ADVISED = {
-    "late": "--lateness lets rows wait for earlier ones",
-    "duplicate": "their times were there before",
-    "ahead": "no later row confirmed their time",
+REFUSED = {  # why a row was not taken in, and what there is to say of it
+    "late": ("too late", "--lateness lets rows wait for earlier ones"),
+    "duplicate": ("repeated", "their times were there before"),
+    "ahead": ("far ahead", "no later row confirmed their time"),
 }
 EVENT = (
     "start", "end", "start_row", "end_row", "peak_row", "score", "p_value", "contributions",
@@ -44,6 +42,7 @@ EVENT = (
 ADVICE = "the scores no longer look like those of calibration: fit again on recent rows"
 
 
+@dataclass(eq=False)
 class Watcher:
     """Feeds what is read to one stream for each series id and tells what happens.
 
@@ -52,35 +51,32 @@ class Watcher:
     scores the rows since then again, none of which had told anything.
     """
 
-    def __init__(
-        self,
-        model_of: ModelOf,
-        lines: Lines,
-        records: Records,
-        tell: Callable[[str], None],
-        *,
-        webhook: Webhook | None = None,
-        state: WatchState | None = None,
-        lateness: int = 0,
-        recovery: int | np.timedelta64 | None = None,
-        updates: bool = False,
-        save_every: float = 60.0,
-    ) -> None:
-        self.model_of, self.lines, self.records, self.tell = model_of, lines, records, tell
-        self.webhook, self.state = webhook, state
-        self.lateness, self.recovery = lateness, recovery
-        self.updates, self.save_every = updates, save_every
-        self.streams: dict[str, Stream] = {}
-        self.incidents: dict[str, Incidents] = {}
-        self.silences: dict[str, Silence] = {}
-        self.unknown = 0  # rows of series without a model
-        self.usable = 0  # rows of this run with a value for a model
-        self.remarks = Remarks()
-        self.restarts = lines.restarts
-        self.saved_at = time.monotonic()
-        records.complain = self._malformed
-        if webhook is not None and state is not None:
-            webhook.arrived = lambda name: state.note("sent", name)
+    model_of: ModelOf
+    lines: Lines
+    records: Records
+    tell: Callable[[str], None]
+    _: KW_ONLY
+    webhook: Webhook | None = None
+    state: WatchState | None = None
+    lateness: int = 0
+    recovery: int | np.timedelta64 | None = None
+    updates: bool = False
+    save_every: float = 60.0
+    streams: dict[str, Stream] = field(default_factory=dict, init=False)
+    incidents: dict[str, Incidents] = field(default_factory=dict, init=False)
+    silences: dict[str, Silence] = field(default_factory=dict, init=False)
+    remarks: Remarks = field(default_factory=Remarks, init=False)
+    unknown: int = field(default=0, init=False)  # rows of series without a model
+    usable: int = field(default=0, init=False)  # rows of this run with a value for a model
+
+    def __post_init__(self) -> None:
+        records, state = self.records, self.state
+        self.restarts, self.saved_at = self.lines.restarts, time.monotonic()
+        records.complain = lambda complaint: self.remarks.count(
+            "malformed lines", records.malformed, complaint
+        )
+        if self.webhook is not None and state is not None:
+            self.webhook.arrived = lambda name: state.note("sent", name)
 
     def run(self, stop: Callable[[], bool]) -> Line:
         """Watch until the input ends or `stop` says so; returns the counts."""
@@ -97,11 +93,14 @@ class Watcher:
             if self.lines.restarts > self.restarts:  # what was read belongs to the old file
                 self.restarts = self.lines.restarts
                 self.records.begin_again()
-            self._tell([line for group in _by_series(found) for line in self._take(*group)])
-            self._save_if_due()
+            by_series = groupby(sorted(found, key=SERIES), SERIES)  # arrival order is kept
+            self._tell([line for name, rows in by_series for line in self._take(name, list(rows))])
+            if time.monotonic() - self.saved_at >= self.save_every:
+                self._save()
         if self.lines.ended and self.state is None:
             # Nobody can go on from here: what is open ends with the input.
-            self._tell([line for name in self.streams for line in self._finish(name)])
+            for name, stream in self.streams.items():
+                self._tell(self._lines_of(name, stream, stream.finish()))
         left = 0
         if self.webhook is not None:
             asked = stop()
@@ -124,36 +123,24 @@ class Watcher:
         self._remark(name, stream, values, update)
         return self._lines_of(name, stream, update)
 
-    def _malformed(self, complaint: str) -> None:
-        self.remarks.count("malformed lines", self.records.malformed, complaint)
-
     def _remark(self, name: str, stream: Stream, values: FloatArray, update: Update) -> None:
         """Tell of rows that were not taken in, and of channels that have gone."""
         for channel in self.silences[name].take(values):
-            self.remarks.say(f"no value of {channel!r} in {SILENT} rows{_of(name)}: renamed?")
+            of = f" of {name!r}" if name else ""
+            self.remarks.say(f"no value of {channel!r} in {SILENT} rows{of}: renamed?")
         newest = stream.arrivals.newest
         last = "" if newest is None else f", the newest is of {_moment(newest[1])}"
         for why in update.refused:
-            self.remarks.count(REFUSED[why], getattr(stream.counts, why), ADVISED[why] + last, name)
+            what, advice = REFUSED[why]
+            total = getattr(stream.counts, why)
+            self.remarks.count(f"rows refused as {what}", total, advice + last, name)
         leap = stream.arrivals.leap
         if leap is not None and update.held:
-            self.remarks.count(
-                "rows held",
-                stream.counts.ahead + 1,
-                f"its time {_moment(leap.time)} is far ahead{last}; the next rows decide",
-                name,
-            )
-        if stream.counts.returned:
-            self.remarks.count(
-                "jumps of the time taken back",
-                stream.counts.returned,
-                f"they were false{last}",
-                name,
-            )
-
-    def _finish(self, name: str) -> list[Line]:
-        stream = self.streams[name]
-        return self._lines_of(name, stream, stream.finish())
+            detail = f"its time {_moment(leap.time)} is far ahead{last}; the next rows decide"
+            self.remarks.count("rows held", stream.counts.ahead + 1, detail, name)
+        if returned := stream.counts.returned:
+            detail = f"they were false{last}"
+            self.remarks.count("jumps of the time taken back", returned, detail, name)
 
     def _lines_of(self, name: str, stream: Stream, update: Update) -> list[Line]:
         lines, incidents = [], self.incidents[name]
@@ -215,13 +202,16 @@ class Watcher:
             if model is None:
                 return None
             self.streams[name] = model.stream(lateness=self.lateness)
-            self.incidents[name] = Incidents(_rows(self.recovery, model.fitted_.step))
+            recovery, step = self.recovery, model.fitted_.step
+            if isinstance(recovery, np.timedelta64):
+                if step is None:
+                    raise InputError(
+                        "the model knows no times", "give --recovery as a number of rows"
+                    )
+                recovery = math.ceil(recovery / step)
+            self.incidents[name] = Incidents(recovery)
             self.silences[name] = Silence(model.fitted_.names)
         return self.streams[name]
-
-    def _save_if_due(self) -> None:
-        if time.monotonic() - self.saved_at >= self.save_every:
-            self._save()
 
     def _save(self, lines: list[Line] | None = None) -> None:
         """Save where things stand, with the lines that are about to be told."""
@@ -271,9 +261,9 @@ class Watcher:
             ) from None
 
     def _summary(self, undelivered: int) -> Line:
-        counts = [stream.counts.to_dict() for stream in self.streams.values()]
-        total = {name: sum(each[name] for each in counts) for name in Counts().to_dict()}
-        summary = {
+        taken = [stream.counts.to_dict() for stream in self.streams.values()]
+        total = {name: sum(each[name] for each in taken) for name in Counts().to_dict()}
+        summary: Line = {
             "what": "summary",
             "series": len(self.streams),
             **total,
@@ -292,19 +282,10 @@ class Watcher:
             },
         }
         if self.webhook is not None:
-            hook = self.webhook
-            summary["webhook"] = {
-                "delivered": hook.delivered,
-                "refused": hook.refused,
-                "dropped": hook.dropped,
-                "undelivered": undelivered,
-            }
+            counts = ("delivered", "refused", "dropped")
+            summary["webhook"] = {name: getattr(self.webhook, name) for name in counts}
+            summary["webhook"]["undelivered"] = undelivered
         return summary
-
-
-def _by_series(records: list[Record]) -> list[tuple[str, list[Record]]]:
-    ordered = sorted(records, key=lambda record: record.series)  # stable: arrival order is kept
-    return [(name, list(rows)) for name, rows in groupby(ordered, lambda record: record.series)]
 
 
 def _event(name: str, change: EventChange, incident: int, alert: bool) -> Line:
@@ -319,18 +300,6 @@ def _event(name: str, change: EventChange, incident: int, alert: bool) -> Line:
         "id": f"{name}:{facts['start'] or change.start}:{what}",
         **{key: facts[key] for key in EVENT},
     }
-
-
-def _rows(recovery: int | np.timedelta64 | None, step: np.timedelta64 | None) -> int | None:
-    if not isinstance(recovery, np.timedelta64):
-        return recovery
-    if step is None:
-        raise InputError("the model knows no times", "give --recovery as a number of rows")
-    return math.ceil(recovery / step)
-
-
-def _of(series: str) -> str:
-    return f" of {series!r}" if series else ""
 
 
 def _moment(time: int | None) -> str | None:

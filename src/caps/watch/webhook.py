@@ -1,19 +1,23 @@
 """Alerts over HTTP: a bounded queue, retried with growing pauses until they arrive."""
 
 import json
+import socket
 import sys
 import threading
 import time
+import urllib.error
+import urllib.request
 from collections import deque
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from caps.errors import InputError
-from caps.watch.posting import post
 
 Alert = Mapping[str, Any]
 
 MOST = 1000  # alerts that wait; the oldest give way
+LATER = {408, 425, 429}  # refusals that ask to come again
 TIMEOUT = 10.0  # seconds for an answer, from the first byte sent to the last one read
 
 
@@ -109,6 +113,7 @@ class Webhook:
                 self._changed.notify_all()
 
     def _post(self, alert: Alert) -> tuple[str | None, bool]:
+        """Send it; what went wrong, if anything, and whether to try again."""
         key = str(alert["id"]).encode("ascii", "replace").decode()
         headers = {
             "Content-Type": "application/json",
@@ -116,7 +121,60 @@ class Webhook:
             "Idempotency-Key": "".join(each if each.isprintable() else "?" for each in key),
         }
         body = json.dumps(alert, allow_nan=False).encode()
-        return post(self.url, body, headers, seconds=self.timeout)
+        request = urllib.request.Request(self.url, data=body, headers=headers, method="POST")
+        line = _Line()
+        # The timeout of a socket bounds each wait, and an answer may trickle in for ever.
+        limit = threading.Timer(self.timeout, line.hang_up)
+        limit.daemon = True
+        limit.start()
+        try:
+            opener = urllib.request.build_opener(line, _NoRedirect())
+            with opener.open(request, timeout=self.timeout):
+                return None, False
+        except urllib.error.HTTPError as error:
+            with error:
+                return _refusal(error.code, error.headers.get("Location"))
+        except Exception as error:  # http.client raises its own kinds on broken answers
+            if line.hung_up:
+                return f"it did not answer within {self.timeout:g} s", True
+            if isinstance(error, OSError | ValueError):  # no connection, no sense
+                return f"it cannot be reached ({error})", True
+            return f"its answer cannot be read ({error})", True
+        finally:
+            limit.cancel()
+
+
+class _Line(urllib.request.HTTPHandler, urllib.request.HTTPSHandler):
+    """Opens the connection of a request, which another thread may shut."""
+
+    connection: Any = None
+    hung_up = False
+
+    def do_open(self, http_class: Any, req: urllib.request.Request, **options: Any) -> Any:
+        def connection(*where: Any, **how: Any) -> Any:
+            self.connection = http_class(*where, **how)
+            return self.connection
+
+        return super().do_open(connection, req, **options)
+
+    def hang_up(self) -> None:
+        self.hung_up = True
+        with suppress(AttributeError, OSError):  # not connected yet, or not any more
+            self.connection.sock.shutdown(socket.SHUT_RDWR)
+
+
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, *arguments: Any) -> None:
+        return None
+
+
+def _refusal(code: int, location: str | None) -> tuple[str, bool]:
+    if 300 <= code < 400:
+        # Followed, a POST would become an empty GET. Kept, so that a watch with the right
+        # address and the same state can still send it.
+        where = f" ({location!r})" if location else ""
+        return f"it answers {code}: it moved{where}, give that address to --webhook", True
+    return f"it answers {code}", code >= 500 or code in LATER
 
 
 def _say(what: str) -> None:
