@@ -23,7 +23,8 @@ class ScoringConfig(Configuration):
     quiet_floor: float = 1e-4  # of the std of training: smaller steps are none
     quiet_known: float = 0.75  # of these rows, at least
     quiet_unit: float = 0.35  # log std below the quietest rows of training that count as one
-    quiet_most: float = 1.5  # evidence: enough for an alarm, but never the strongest
+    quiet_doubt: int = 1500  # rows of training that double it: of fewer, less is known
+    quiet_most: float = 1.2  # evidence: enough for an alarm, but never the strongest
 
     # The memory: how parts are put together. Of soft maxima; 0 would be the maximum, infinity the
     # mean. Forms look at the same rows and are worth more where they agree; an anomaly has one

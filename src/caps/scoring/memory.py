@@ -60,11 +60,12 @@ class Memory:
             for measured in measuring.lengths()
             for part, each in measured.items()
         }
+        unit = config.scoring.quiet_unit * (1 + config.scoring.quiet_doubt / len(values))
         for part, each in measuring.quiet().items():
-            # As quiet as ever in training is no evidence; a channel that never is may be any time.
+            # As quiet as ever in training is no evidence; one that was never seen may be anything.
             known = each[np.isfinite(each)]
-            most = float(known.max()) if len(known) else -np.log(config.scoring.quiet_floor)
-            usual[part] = Standardiser(most, config.scoring.quiet_unit)
+            most = float(known.max()) if len(known) else -float(np.log(config.scoring.quiet_floor))
+            usual[part] = Standardiser(most, unit)
         ordered = {part: usual[part] for part in blank._parts()}
         return cls(blank.rows, first, causal, ordered, config)
 
