@@ -9,7 +9,7 @@ import pytest
 from small_series import WriteSeries
 
 from caps.bench.datasets import SeriesFile, find_series, load_series
-from caps.bench.selection import listed_names, select, set_names
+from caps.bench.selection import listed_names, select, series_of, set_names
 from caps.errors import InputError
 
 
@@ -151,14 +151,45 @@ def test_data_that_is_not_there_is_an_error(tmp_path: Path, make: Callable[[Path
 
 
 def test_sets_are_lists_of_file_names_over_several_datasets() -> None:
-    mini, dev = set_names("dev-mini"), set_names("dev")
-    assert mini is not None
-    assert dev is not None
-    for names in (mini, dev):
-        files = [SeriesFile.named(name, "") for name in names]
+    for name in ("dev-mini", "dev", "tsb-ad-eva"):
+        files = [SeriesFile.named(each, "") for each in set_names(name)]
         assert all(files)
         assert len({file.dataset for file in files if file}) >= 7
-    assert set_names("full") is None
+
+
+def test_the_tuning_set_is_on_no_evaluation_list_short_univariate_and_spread(
+    data: Path, write_series: WriteSeries
+) -> None:
+    numbers = range(901, 931)  # TSB-AD ends at 870
+    names = [write_series("UCR", number, rows=40) for number in numbers]
+    write_series("SED", 940, rows=40_001)
+    write_series("SMD", 941, rows=40, channels=2)
+    (data / write_series("KPI", 942, rows=40)).rename(data / "KPI_a_test_tr_300_1st_450.csv")
+    (data / write_series("NAB", 943)).rename(data / set_names("tsb-ad-eva")[0])
+    found = find_series([data])
+    tuned = series_of("tune", found)
+    assert [file.dataset for file in tuned] == ["IOPS"] + ["UCR"] * 16
+    chosen = [names.index(file.name) for file in tuned[1:]]
+    assert (chosen[0], chosen[-1]) == (0, 29)
+    assert set(np.diff(chosen)) <= {1, 2}
+    assert [file.dataset for file in series_of("eva", found)] == ["NAB"]
+    assert series_of("full", found) == found
+
+
+def test_a_set_that_is_not_there_is_an_error(data: Path, write_series: WriteSeries) -> None:
+    write_series("NAB", 943)
+    found = find_series([data])
+    with pytest.raises(InputError, match="no series of the set 'eva'"):
+        series_of("eva", found)
+    with pytest.raises(InputError, match="choose dev-mini, dev, tune, eva, full"):
+        series_of("devil", found)
+
+
+def test_a_folder_of_zips_gives_their_series(data: Path, write_series: WriteSeries) -> None:
+    path = data / write_series()
+    zipped(data, data / "TSB-AD-U.zip")
+    path.unlink()
+    assert [file.name for file in find_series([data])] == [path.name]
 
 
 def test_selection_takes_names_datasets_and_at_most_so_many_of_each(

@@ -17,7 +17,6 @@ def test_the_commands_run_as_printed(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     names = set_names("dev-mini")
-    assert names is not None
     with zipfile.ZipFile(tmp_path / "TSB-AD-U.zip", "w") as archive:
         for name in names:
             train = int(name.split("_tr_")[1].split("_")[0])
@@ -26,10 +25,12 @@ def test_the_commands_run_as_printed(
             archive.write(series, f"TSB-AD-U/{name}")
     monkeypatch.chdir(tmp_path)
     commands = re.findall(r"^caps (bench .+)$", PAGE.replace("\\\n", ""), re.MULTILINE)
-    assert len(commands) == 3
+    assert len(commands) == 5
     for command in commands:
         with pytest.raises(SystemExit) as stop:
             main(command.split())
         assert stop.value.code == 0, capsys.readouterr().err
-    assert "## Overall, univariate, test part" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "## Overall, univariate, test part" in shown
+    assert "## Alarms, totals, univariate, in hindsight, without TODS" in shown
     assert list((tmp_path / "tsb-ad" / "score" / "uni" / "lof").glob("*.npy"))

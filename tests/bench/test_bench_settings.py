@@ -15,10 +15,9 @@ from small_series import WriteSeries
 from caps.bench.caps_methods import CapsMethod
 from caps.bench.cells import of_other_settings
 from caps.bench.datasets import find_series
-from caps.bench.facts import fact
 from caps.bench.methods import METHODS, make_method
 from caps.bench.runner import planned, run
-from caps.bench.settings import config_hash
+from caps.bench.settings import config_hash, fact
 from caps.bench.source_code import code_behind
 from caps.neighbours import NeighbourConfig
 from caps.network import DetectorConfig

@@ -12,10 +12,11 @@ from caps.bench.caps_methods import SMALL
 from caps.bench.cells import read_cells
 from caps.bench.datasets import find_series, load_series
 from caps.bench.methods import make_method
+from caps.bench.published import paper_studies
 from caps.bench.rendering import Table
 from caps.bench.settings import config_hash
 from caps.bench.studies.catalogue import STUDIES, run_study
-from caps.bench.studies.comparison import Comparison, Row, paper_figures
+from caps.bench.studies.comparison import Comparison, Row
 from caps.bench.studies.contamination import _donate, natural_contamination
 from caps.bench.studies.context_gap import decompose
 from caps.bench.studies.parts import series_mark
@@ -66,7 +67,7 @@ def compared(own: dict[str, float], other: dict[str, float]) -> Comparison:
 
 
 def test_every_study_of_the_paper_with_figures_has_a_name() -> None:
-    studies = set(paper_figures().index.get_level_values("study"))
+    studies = set(paper_studies().index.get_level_values("study"))
     assert studies <= set(STUDIES)
     assert len(STUDIES) == 17
 
@@ -209,9 +210,10 @@ def test_contaminated_references_hold_anomalies_of_other_series_only(
     _donate(run, files)
     train = load_series(files[0]).values[:500]
     clean, dirty = (run.make(f"caps:references-{share}", 0) for share in (0, 30))
+    scaled = Scaler.fit(train).transform(train)[:, 0]
     for method in (clean, dirty):
-        method._scaler = Scaler.fit(train)
-    before, after = clean.references(train), dirty.references(train)
+        method._mark = series_mark(train)
+    before, after = clean.references(scaled), dirty.references(scaled)
     changed = (before.windows != after.windows).any(axis=1)
     assert changed.sum() == round(0.3 * len(before))
     with np.load(dirty.donors) as stored:

@@ -7,8 +7,8 @@ from caps.lazy import on_first_use
 if TYPE_CHECKING:
     from caps.baselines.methods import METHODS
     from caps.baselines.protocol import LabelledMethod, Method
-    from caps.baselines.tcn import TcnReference
+    from caps.baselines.tcn import DetectorReference
 
-__all__ = ["METHODS", "LabelledMethod", "Method", "TcnReference"]
+__all__ = ["METHODS", "DetectorReference", "LabelledMethod", "Method"]
 
 __getattr__ = on_first_use(__name__)

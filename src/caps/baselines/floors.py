@@ -41,4 +41,9 @@ class Flat:
 
     def score(self, series: FloatArray) -> FloatArray:
         """The level for every row."""
-        return np.full(len(checked(series)), self.level)
+        self._rows = len(checked(series))
+        return np.full(self._rows, self.level)
+
+    def alarms(self) -> list[tuple[int, int]]:
+        """One over all rows scored last, or none."""
+        return [(0, self._rows)] if self.level else []

@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from caps.arrays import FloatArray
-from caps.baselines.tcn import TcnReference, checked_labels
+from caps.baselines.tcn import DetectorReference, checked_labels
 from caps.errors import InputError
-from caps.network import Detector, DetectorConfig, score_logits, train_detector
+from caps.network import Detector, DetectorConfig, train_detector
 from caps.recover import References, perturbed_pairs
 from caps.training import Batches, Schedule, seeded, train
 
@@ -20,7 +20,7 @@ PAIRS = 1200  # counterparts of one channel: about CAPS's 384 references in thre
 FOCUS, POSITIVE_SHARE = 2.0, 0.25  # gamma and alpha of focal loss, as published
 
 
-class TcnInjection(TcnReference[Detector]):
+class TcnInjection(DetectorReference):
     """CAPS's detector, trained on rule-based perturbations instead of recovered counterparts."""
 
     def learn(self, references: References, column: int) -> Detector:
@@ -28,12 +28,8 @@ class TcnInjection(TcnReference[Detector]):
         pairs = perturbed_pairs(references, PAIRS, self.seed + column)
         return train_detector(pairs, self.config, self.seed + column)
 
-    def judge(self, learned: Detector, values: FloatArray) -> FloatArray:
-        """The detector's logits."""
-        return score_logits(learned, values)
 
-
-class TcnSupervised(TcnReference[Detector]):
+class TcnSupervised(DetectorReference):
     """CAPS's detector, trained on the labels of the training part.
 
     `weighted` weighs anomalous points by how rare they are, `balanced` draws half of the windows
@@ -52,22 +48,13 @@ class TcnSupervised(TcnReference[Detector]):
 
     def fit_labelled(self, train: FloatArray, labels: NDArray[np.bool_]) -> Self:
         """Learn from the training part and its labels; without anomalies it learns to say no."""
-        marks = checked_labels(labels, len(train))
-
-        def learn(references: References, column: int) -> Detector:
-            return self._learn(references, _windows_of(marks, references), column)
-
-        return self._fit(train, learn)
+        self._marks = checked_labels(labels, len(train))
+        return super().fit(train)
 
     def learn(self, references: References, column: int) -> Detector:
-        """Train as if no row were anomalous."""
-        return self._learn(references, np.zeros_like(references.trusted), column)
-
-    def judge(self, learned: Detector, values: FloatArray) -> FloatArray:
-        """The detector's logits."""
-        return score_logits(learned, values)
-
-    def _learn(self, references: References, labels: NDArray[np.bool_], column: int) -> Detector:
+        """Train on the labels under the references; rows before a short series are normal."""
+        rows = references.starts[:, None] + np.arange(references.windows.shape[1])
+        labels = np.asarray((rows >= 0) & self._marks[np.maximum(rows, 0)])
         seed = self.seed + column
         with seeded(seed, "supervised"):
             detector = Detector(self.config)
@@ -114,12 +101,6 @@ def _batches(references: References, labels: NDArray[np.bool_], *, balanced: boo
         return {"window": windows[drawn], "label": label[drawn], "trusted": trusted[drawn]}
 
     return batch
-
-
-def _windows_of(marks: NDArray[np.bool_], references: References) -> NDArray[np.bool_]:
-    """The labels under every reference window; rows before a short series are normal."""
-    rows = references.starts[:, None] + np.arange(references.windows.shape[1])
-    return np.asarray((rows >= 0) & marks[np.maximum(rows, 0)])
 
 
 def _rarity(labels: NDArray[np.bool_]) -> float:

@@ -6,42 +6,44 @@ learns without a training part, on the very series that is scored.
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from importlib import import_module
 from types import MappingProxyType
 
 from caps.baselines.floors import Flat, Random
 from caps.baselines.matrix_profile import MatrixProfile
-from caps.baselines.peers import CONFIGURATIONS, Configuration, Peer
-from caps.baselines.points import Centres, Density, Distance, Isolation, Projection
+from caps.baselines.peers import CONFIGURATIONS, Peer
+from caps.baselines.points import centres, density, distance, isolation, projection
 from caps.baselines.protocol import Method
 from caps.baselines.subsequences import Plan, Subsequences
 
 Factory = Callable[[int], Method]
 
-LOF = Plan(lambda seed: Density(50), length=1, scaling="none")
+LOF = Plan(lambda points, seed: density(points, 50), length=1, scaling="none")
 LOF_SCALED = replace(LOF, scaling="column")
-IFOREST = Plan(lambda seed: Isolation(200, seed), length=1)
-SUB_PCA = Plan(lambda seed: Projection())
-KMEANSAD = Plan(lambda seed: Centres(10, seed), rank=2, scaling="subsequence", onto_rows="mean")
-SUB_KNN = Plan(lambda seed: Distance(50), rank=2, scaling="subsequence")
-SUB_LOF = Plan(lambda seed: Density(30), rank=2, scaling="subsequence")
+IFOREST = Plan(lambda points, seed: isolation(points, 200, seed), length=1)
+SUB_PCA = Plan(lambda points, seed: projection(points))
+KMEANSAD = Plan(
+    lambda points, seed: centres(points, 10, seed),
+    rank=2,
+    scaling="subsequence",
+    onto_rows="mean",
+)
+SUB_KNN = Plan(lambda points, seed: distance(points, 50), rank=2, scaling="subsequence")
+SUB_LOF = Plan(lambda points, seed: density(points, 30), rank=2, scaling="subsequence")
 
 # TSB-AD's settings for several channels, where they differ.
 LOF_MANY = replace(LOF, scaling="subsequence")
-IFOREST_MANY = Plan(lambda seed: Isolation(25, seed, features=0.8), length=1, scaling="subsequence")
-PCA_MANY = Plan(lambda seed: Projection(0.25), length=1)
-KMEANSAD_MANY = Plan(
-    lambda seed: Centres(10, seed), length=40, scaling="subsequence", onto_rows="mean"
+IFOREST_MANY = Plan(
+    lambda points, seed: isolation(points, 25, seed, features=0.8), length=1, scaling="subsequence"
 )
-KNN_MANY = Plan(lambda seed: Distance(50, "mean"), length=1, scaling="subsequence")
+PCA_MANY = Plan(lambda points, seed: projection(points, 0.25), length=1)
+KMEANSAD_MANY = replace(KMEANSAD, length=40, rank=1)
+KNN_MANY = Plan(lambda points, seed: distance(points, 50, "mean"), length=1, scaling="subsequence")
 
 
-def _on_training(plan: Plan, multivariate: Plan | None = None) -> Factory:
-    return lambda seed: Subsequences(plan, seed=seed, multivariate=multivariate)
-
-
-def _on_whole(plan: Plan, multivariate: Plan | None = None) -> Factory:
-    return lambda seed: Subsequences(plan, seed=seed, whole=True, multivariate=multivariate)
+def _on(plan: Plan, multivariate: Plan | None = None, *, whole: bool = False) -> Factory:
+    return lambda seed: Subsequences(plan, seed=seed, whole=whole, multivariate=multivariate)
 
 
 def _network(home: str, name: str, *settings: str) -> Factory:
@@ -52,10 +54,6 @@ def _network(home: str, name: str, *settings: str) -> Factory:
         return made
 
     return make
-
-
-def _peer(configuration: Configuration) -> Factory:
-    return lambda seed: Peer(configuration, seed)
 
 
 METHODS: Mapping[str, Factory] = MappingProxyType(
@@ -70,20 +68,20 @@ METHODS: Mapping[str, Factory] = MappingProxyType(
         "tcn-supervised-weighted": _network("labelled", "TcnSupervised", "weighted"),
         "tcn-supervised-balanced": _network("labelled", "TcnSupervised", "balanced"),
         "tcn-supervised-focal": _network("labelled", "TcnSupervised", "focal"),
-        "lof": _on_training(LOF, LOF_SCALED),
-        "iforest": _on_training(IFOREST),
-        "sub-pca": _on_training(SUB_PCA),
-        "kmeansad": _on_training(KMEANSAD),
-        "sub-knn": _on_training(SUB_KNN),
-        "sub-lof": _on_training(SUB_LOF),
+        "lof": _on(LOF, LOF_SCALED),
+        "iforest": _on(IFOREST),
+        "sub-pca": _on(SUB_PCA),
+        "kmeansad": _on(KMEANSAD),
+        "sub-knn": _on(SUB_KNN),
+        "sub-lof": _on(SUB_LOF),
         "matrix-profile": lambda seed: MatrixProfile(),
-        "lof-tsb": _on_whole(LOF, LOF_MANY),
-        "iforest-tsb": _on_whole(IFOREST, IFOREST_MANY),
-        "sub-pca-tsb": _on_whole(SUB_PCA, PCA_MANY),
-        "kmeansad-tsb": _on_whole(KMEANSAD, KMEANSAD_MANY),
-        "sub-knn-tsb": _on_whole(SUB_KNN, KNN_MANY),
-        "sub-lof-tsb": _on_whole(SUB_LOF),
+        "lof-tsb": _on(LOF, LOF_MANY, whole=True),
+        "iforest-tsb": _on(IFOREST, IFOREST_MANY, whole=True),
+        "sub-pca-tsb": _on(SUB_PCA, PCA_MANY, whole=True),
+        "kmeansad-tsb": _on(KMEANSAD, KMEANSAD_MANY, whole=True),
+        "sub-knn-tsb": _on(SUB_KNN, KNN_MANY, whole=True),
+        "sub-lof-tsb": _on(SUB_LOF, whole=True),
         "matrix-profile-tsb": lambda seed: MatrixProfile(whole=True),
-        **{name: _peer(configuration) for name, configuration in CONFIGURATIONS.items()},
+        **{name: partial(Peer, each) for name, each in CONFIGURATIONS.items()},
     }
 )

@@ -27,8 +27,6 @@ PYTHON_VARIABLE = "CAPS_PEERS_PYTHON"
 LIMIT = 3600.0  # seconds of one fit with its scores
 TAIL = 1500  # characters of output shown of a peer that failed
 
-Settings = Mapping[str, float | int]
-
 
 class PeerError(CapsError):
     """A peer crashed, ran past its time limit or gave no usable scores."""
@@ -36,15 +34,16 @@ class PeerError(CapsError):
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """The name of a model in TSB-AD and its arguments there."""
+    """The name of a model in TSB-AD, and window and learning rate for one and for many channels."""
 
     model: str
-    univariate: Settings
-    multivariate: Settings
+    univariate: tuple[int, float]
+    multivariate: tuple[int, float] | None = None  # None: as for one
 
-    def of(self, channels: int) -> Settings:
+    def of(self, channels: int) -> dict[str, float]:
         """The arguments for so many channels."""
-        return self.univariate if channels == 1 else self.multivariate
+        size, rate = self.univariate if channels == 1 else self.multivariate or self.univariate
+        return {"win_size": size, "lr": rate}
 
 
 class Peer:
@@ -79,7 +78,7 @@ class Peer:
             np.save(folder / "series.npy", series)
             order = {
                 "model": self.configuration.model,
-                "settings": dict(self.configuration.of(series.shape[1])),
+                "settings": self.configuration.of(series.shape[1]),
                 "seed": self.seed,
             }
             (folder / "order.json").write_text(json.dumps(order), encoding="utf-8")
@@ -157,30 +156,22 @@ def peers_python() -> Path:
     return python.absolute()  # not resolved: a virtual environment's Python is a link
 
 
-def _both(model: str, **settings: float | int) -> Configuration:
-    """The same arguments for one and for many channels."""
-    return Configuration(model, settings, settings)
-
-
 def _script() -> Traversable:
     return resources.files("caps.baselines").joinpath("peer_script.py")
 
 
-# The windows the paper names; what it does not name is TSB-AD's.
+# Window and learning rate for one channel and, where they differ, for many. The windows the paper
+# names; what it does not name is TSB-AD's.
 PAPER: Mapping[str, Configuration] = {
-    "omnianomaly": _both("OmniAnomaly", win_size=100, lr=0.002),
-    "usad": _both("USAD", win_size=100, lr=1e-3),
-    "tranad": Configuration("TranAD", {"win_size": 10, "lr": 1e-4}, {"win_size": 10, "lr": 1e-3}),
-    "anomaly-transformer": _both("AnomalyTransformer", win_size=50, lr=1e-3),
-    "timesnet": Configuration(
-        "TimesNet", {"win_size": 32, "lr": 1e-4}, {"win_size": 96, "lr": 1e-4}
-    ),
-    "fits": Configuration("FITS", {"win_size": 100, "lr": 1e-4}, {"win_size": 100, "lr": 1e-3}),
+    "omnianomaly": Configuration("OmniAnomaly", (100, 0.002)),
+    "usad": Configuration("USAD", (100, 1e-3)),
+    "tranad": Configuration("TranAD", (10, 1e-4), (10, 1e-3)),
+    "anomaly-transformer": Configuration("AnomalyTransformer", (50, 1e-3)),
+    "timesnet": Configuration("TimesNet", (32, 1e-4), (96, 1e-4)),
+    "fits": Configuration("FITS", (100, 1e-4), (100, 1e-3)),
 }
 # TSB-AD's tuned settings, where they are not the paper's: running the same twice tells nothing.
-TSB: Mapping[str, Configuration] = {
-    "omnianomaly-tsb": Configuration(
-        "OmniAnomaly", {"win_size": 5, "lr": 0.002}, {"win_size": 100, "lr": 0.002}
-    ),
+CONFIGURATIONS: Mapping[str, Configuration] = {
+    **PAPER,
+    "omnianomaly-tsb": Configuration("OmniAnomaly", (5, 0.002), (100, 0.002)),
 }
-CONFIGURATIONS: Mapping[str, Configuration] = {**PAPER, **TSB}

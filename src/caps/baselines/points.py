@@ -1,6 +1,11 @@
-"""Detectors of odd points, on scikit-learn."""
+"""Detectors of odd points, on scikit-learn: each learns from points and gives what judges others.
+
+Called without points, a judge scores those it learned from, each by the others where it compares
+points with points.
+"""
 
 import warnings
+from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
@@ -13,136 +18,86 @@ from sklearn.neighbors import LocalOutlierFactor, NearestNeighbors
 
 from caps.arrays import FloatArray
 
+Judge = Callable[..., FloatArray]  # of points (n, dimension) or none: higher scores are odder
+SMALLEST = 1e-200  # a share of variance of exactly zero would make every score infinite
 
-class Density:
+
+def density(points: FloatArray, neighbours: int) -> Judge:
     """LOF: how much thinner a point's surroundings are than those of its neighbours."""
+    count = max(1, min(neighbours, len(points) - 1))
+    model = LocalOutlierFactor(n_neighbors=count, novelty=True)
+    with warnings.catch_warnings():
+        # Many equal points are usual in quantised series.
+        warnings.filterwarnings("ignore", "Duplicate values", UserWarning)
+        model.fit(np.repeat(points, 2, axis=0) if len(points) == 1 else points)
 
-    def __init__(self, neighbours: int) -> None:
-        self.neighbours = neighbours
+    def judge(others: FloatArray | None = None) -> FloatArray:
+        if others is None:
+            return np.asarray(-model.negative_outlier_factor_[: len(points)])
+        return np.asarray(-model.score_samples(others))
 
-    def fit(self, points: FloatArray) -> None:
-        """Find the neighbours of every point."""
-        self.count = len(points)
-        count = max(1, min(self.neighbours, len(points) - 1))
-        self.model = LocalOutlierFactor(n_neighbors=count, novelty=True)
-        with warnings.catch_warnings():
-            # Many equal points are usual in quantised series.
-            warnings.filterwarnings("ignore", "Duplicate values", UserWarning)
-            self.model.fit(np.repeat(points, 2, axis=0) if len(points) == 1 else points)
-
-    def own(self) -> FloatArray:
-        """Each by the others."""
-        return np.asarray(-self.model.negative_outlier_factor_[: self.count])
-
-    def new(self, points: FloatArray) -> FloatArray:
-        """By the points learned from."""
-        return np.asarray(-self.model.score_samples(points))
+    return judge
 
 
-class Distance:
+def distance(
+    points: FloatArray, neighbours: int, take: Literal["largest", "mean"] = "largest"
+) -> Judge:
     """KNN: the distance to the k-th nearest point, or the mean of the k distances."""
+    model = NearestNeighbors(n_neighbors=max(1, min(neighbours, len(points) - 1))).fit(points)
 
-    def __init__(self, neighbours: int, take: Literal["largest", "mean"] = "largest") -> None:
-        self.neighbours, self.take = neighbours, take
-
-    def fit(self, points: FloatArray) -> None:
-        """Index the points."""
-        count = max(1, min(self.neighbours, len(points) - 1))
-        self.model = NearestNeighbors(n_neighbors=count).fit(points)
-
-    def own(self) -> FloatArray:
-        """Each by the others; a single point has none."""
-        if self.model.n_samples_fit_ == 1:
+    def judge(others: FloatArray | None = None) -> FloatArray:
+        if others is None and len(points) == 1:
             return np.zeros(1)
-        return self._taken(self.model.kneighbors()[0])
+        found = model.kneighbors(others)[0]
+        return np.asarray(found[:, -1] if take == "largest" else found.mean(axis=1))
 
-    def new(self, points: FloatArray) -> FloatArray:
-        """By the points learned from."""
-        return self._taken(self.model.kneighbors(points)[0])
-
-    def _taken(self, distances: FloatArray) -> FloatArray:
-        return np.asarray(distances[:, -1] if self.take == "largest" else distances.mean(axis=1))
+    return judge
 
 
-class Fitted:
-    """Base of detectors that judge a point by their model alone, learned from or not."""
+def isolation(points: FloatArray, trees: int, seed: int, features: int | float = 1) -> Judge:
+    """Isolation forest: how few random cuts single a point out.
 
-    points: FloatArray
-
-    def own(self) -> FloatArray:
-        """As new points."""
-        return self.new(self.points)
-
-    def new(self, points: FloatArray) -> FloatArray:
-        """By the model."""
-        raise NotImplementedError
+    `features` 1 is one feature a tree, 1.0 all of them, as scikit-learn reads it.
+    """
+    model = IsolationForest(n_estimators=trees, max_features=features, random_state=seed)
+    model.fit(points)
+    return lambda others=None: np.asarray(
+        -model.score_samples(points if others is None else others)
+    )
 
 
-class Isolation(Fitted):
-    """Isolation forest: how few random cuts single a point out."""
-
-    def __init__(self, trees: int, seed: int, features: int | float = 1) -> None:
-        # `features` 1 is one feature a tree, 1.0 all of them, as scikit-learn reads it.
-        self.model = IsolationForest(n_estimators=trees, max_features=features, random_state=seed)
-
-    def fit(self, points: FloatArray) -> None:
-        """Grow the trees."""
-        self.points = points
-        self.model.fit(points)
-
-    def new(self, points: FloatArray) -> FloatArray:
-        """By the depth in the trees."""
-        return np.asarray(-self.model.score_samples(points))
-
-
-class Projection(Fitted):
+def projection(points: FloatArray, components: float | None = None) -> Judge:
     """PCA as PyOD and TSB-AD score it: distances to the component vectors over their variance.
 
     The component of least variance has by far the most weight.
     """
+    varying = (points != 0).any(axis=0)
+    if not varying.any():
+        varying[:] = True
+    # The exact solver: the others give other small variances, which have all the weight.
+    model = PCA(components, svd_solver="full", random_state=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        model.fit(points[:, varying])
+    # The distance depends on the sign of a component: its largest projection is positive.
+    projected = model.transform(points[:, varying])
+    largest = np.abs(projected).argmax(axis=0)
+    sign = np.sign(projected[largest, np.arange(projected.shape[1])])
+    axes = model.components_ * np.where(sign < 0, -1.0, 1.0)[:, None]
+    weight = 1 / np.maximum(np.nan_to_num(model.explained_variance_ratio_, nan=1.0), SMALLEST)
 
-    SMALLEST = 1e-200  # a share of variance of exactly zero would make every score infinite
+    def judge(others: FloatArray | None = None) -> FloatArray:
+        judged = points if others is None else others
+        return np.asarray(cdist(judged[:, varying], axes) @ weight)
 
-    def __init__(self, components: float | None = None) -> None:
-        self.components = components
-
-    def fit(self, points: FloatArray) -> None:
-        """Find the components."""
-        self.points = points
-        self.varying = (points != 0).any(axis=0)
-        # The exact solver: the others give other small variances, which have all the weight.
-        model = PCA(self.components, svd_solver="full", random_state=0)
-        if not self.varying.any():
-            self.varying[:] = True
-        with np.errstate(invalid="ignore", divide="ignore"):
-            model.fit(points[:, self.varying])
-        # The distance depends on the sign of a component: its largest projection is positive.
-        projected = model.transform(points[:, self.varying])
-        largest = np.abs(projected).argmax(axis=0)
-        sign = np.sign(projected[largest, np.arange(projected.shape[1])])
-        self.axes = model.components_ * np.where(sign < 0, -1.0, 1.0)[:, None]
-        share = np.nan_to_num(model.explained_variance_ratio_, nan=1.0)
-        self.weight = 1 / np.maximum(share, self.SMALLEST)
-
-    def new(self, points: FloatArray) -> FloatArray:
-        """By the weighted distances."""
-        return np.asarray(cdist(points[:, self.varying], self.axes) @ self.weight)
+    return judge
 
 
-class Centres(Fitted):
+def centres(points: FloatArray, clusters: int, seed: int) -> Judge:
     """K-means: the distance to the nearest centre."""
-
-    def __init__(self, clusters: int, seed: int) -> None:
-        self.clusters, self.seed = clusters, seed
-
-    def fit(self, points: FloatArray) -> None:
-        """Find the centres."""
-        self.points = points
-        self.model = KMeans(min(self.clusters, len(points)), n_init=1, random_state=self.seed)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # fewer different points
-            self.model.fit(points)
-
-    def new(self, points: FloatArray) -> FloatArray:
-        """By the nearest centre."""
-        return np.asarray(self.model.transform(points).min(axis=1))
+    model = KMeans(min(clusters, len(points)), n_init=1, random_state=seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # fewer different points
+        model.fit(points)
+    return lambda others=None: np.asarray(
+        model.transform(points if others is None else others).min(axis=1)
+    )

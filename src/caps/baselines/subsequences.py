@@ -7,12 +7,13 @@ the training part or, as TSB-AD runs these methods, from the very series it scor
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, Protocol, Self
+from typing import Literal, Self
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from caps.arrays import FloatArray
+from caps.baselines.points import Judge
 from caps.baselines.protocol import bridged, checked, not_fitted
 from caps.metrics import acf_window
 from caps.series import pad_short, reassemble
@@ -21,24 +22,11 @@ MOST = 10_000  # subsequences to learn from; neighbours of more take minutes and
 CHUNK = 4096  # subsequences scored at once
 
 
-class PointDetector(Protocol):
-    """Finds odd points among many; scores are higher for odder points."""
-
-    def fit(self, points: FloatArray) -> None:
-        """Learn from points (n, dimension)."""
-
-    def own(self) -> FloatArray:
-        """Scores of the points it learned from, each judged by the others."""
-
-    def new(self, points: FloatArray) -> FloatArray:
-        """Scores of other points."""
-
-
 @dataclass(frozen=True, slots=True)
 class Plan:
     """How one method reads a series."""
 
-    detector: Callable[[int], PointDetector]  # by seed
+    detector: Callable[[FloatArray, int], Judge]  # learned from points, by seed
     length: int | None = None  # rows of a subsequence; None: a period
     rank: int = 1  # of the period's peak in the autocorrelation
     # By mean and std of each column over all subsequences, of each subsequence, or not.
@@ -83,10 +71,10 @@ class Subsequences:
         if self.whole:
             self.size = self._plan.size(series)
             self._learn(subsequences(series, self.size))
-            return self._on_rows(self.detector.own(), len(series))
-        view = subsequence_view(pad_short(series, self.size), self.size)
+            return self._on_rows(self.judge(), len(series))
+        view = sliding_window_view(pad_short(series, self.size), self.size, axis=0)
         parts = (view[first : first + CHUNK] for first in range(0, len(view), CHUNK))
-        scores = [self.detector.new(self._scale(part.reshape(len(part), -1))) for part in parts]
+        scores = [self.judge(self._scale(part.reshape(len(part), -1))) for part in parts]
         return self._on_rows(np.concatenate(scores), len(series))
 
     @property
@@ -96,8 +84,7 @@ class Subsequences:
     def _learn(self, points: FloatArray) -> None:
         self.centre, std = points.mean(axis=0), points.std(axis=0)
         self.std = np.where(std > 0, std, 1.0)
-        self.detector = self._plan.detector(self.seed)
-        self.detector.fit(self._scale(points))
+        self.judge = self._plan.detector(self._scale(points), self.seed)
 
     def _scale(self, points: FloatArray) -> FloatArray:
         if self._plan.scaling == "column":
@@ -125,10 +112,5 @@ def subsequences(values: FloatArray, size: int) -> FloatArray:
     array([[0., 1., 2.],
            [1., 2., 3.]])
     """
-    view = subsequence_view(values, size)
+    view = sliding_window_view(values, size, axis=0)  # (n, channel, time), no copy
     return view.reshape(len(view), -1)
-
-
-def subsequence_view(values: FloatArray, size: int) -> FloatArray:
-    """The subsequences (n, channel, time) without a copy."""
-    return sliding_window_view(values, size, axis=0)

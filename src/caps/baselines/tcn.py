@@ -1,7 +1,6 @@
 """What the TCN references share with CAPS: scaling, windows and backbone, one network a channel."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from typing import Generic, Self, TypeVar
 
 import numpy as np
@@ -10,7 +9,7 @@ from numpy.typing import NDArray
 from caps.arrays import FloatArray
 from caps.baselines.protocol import bridged, checked, not_fitted
 from caps.errors import InputError
-from caps.network import DetectorConfig
+from caps.network import Detector, DetectorConfig, score_logits
 from caps.recover import References, reference_windows
 from caps.series import Scaler
 
@@ -31,7 +30,14 @@ class TcnReference(ABC, Generic[Learned]):
 
     def fit(self, train: FloatArray) -> Self:
         """Learn from the training part, one network for each channel."""
-        return self._fit(train, lambda references, column: self.learn(references, column))
+        train = _finite(checked(train))
+        self.scaler = Scaler.fit(train)
+        scaled = self.scaler.transform(train)
+        self.learned: list[Learned | None] = []
+        for column in range(train.shape[1]):
+            references = self._references(scaled[:, column], column)
+            self.learned.append(None if references is None else self.learn(references, column))
+        return self
 
     def score(self, series: FloatArray) -> FloatArray:
         """The largest score of any channel."""
@@ -54,16 +60,6 @@ class TcnReference(ABC, Generic[Learned]):
     def judge(self, learned: Learned, values: FloatArray) -> FloatArray:
         """Score every row of a scaled channel (time,) without gaps."""
 
-    def _fit(self, train: FloatArray, learn: Callable[[References, int], Learned]) -> Self:
-        train = _finite(checked(train))
-        self.scaler = Scaler.fit(train)
-        scaled = self.scaler.transform(train)
-        self.learned: list[Learned | None] = []
-        for column in range(train.shape[1]):
-            references = self._references(scaled[:, column], column)
-            self.learned.append(None if references is None else learn(references, column))
-        return self
-
     def _references(self, values: FloatArray, column: int) -> References | None:
         seen = values[np.isfinite(values)]
         if len(seen) == 0 or seen.min() == seen.max():
@@ -73,6 +69,14 @@ class TcnReference(ABC, Generic[Learned]):
             return reference_windows(values, size=self.config.window, rng=rng)
         except InputError:  # observed for less than half of every window
             return None
+
+
+class DetectorReference(TcnReference[Detector]):
+    """A method whose networks are CAPS's detector."""
+
+    def judge(self, learned: Detector, values: FloatArray) -> FloatArray:
+        """The detector's logits."""
+        return score_logits(learned, values)
 
 
 def checked_labels(labels: NDArray[np.bool_], rows: int) -> NDArray[np.bool_]:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from caps.bench.methods import METHODS
     from caps.bench.rendering import as_json, markdown
     from caps.bench.runner import Run, Task, run
-    from caps.bench.selection import listed_names, select, set_names
+    from caps.bench.selection import listed_names, select, series_of
     from caps.bench.studies.catalogue import STUDIES, run_study
     from caps.bench.studies.study import StudyRun, write_sections
     from caps.bench.submission import export_scores
@@ -32,7 +32,7 @@ __all__ = [
     "run",
     "run_study",
     "select",
-    "set_names",
+    "series_of",
     "write_sections",
     "write_tables",
 ]

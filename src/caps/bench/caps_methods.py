@@ -1,12 +1,17 @@
 """CAPS and its controls as methods of the benchmark."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from copy import copy
+from typing import TYPE_CHECKING, Any, Self
 
 from caps.arrays import FloatArray
-from caps.bench.facts import fact, public_facts
-from caps.bench.settings import weights_hash
+from caps.bench.alarms import RATE
+from caps.bench.settings import fact, public_facts, weights_hash
+from caps.errors import InputError
 from caps.scoring import FitOptions
+
+if TYPE_CHECKING:
+    from caps.events import Analysis
 
 Span = tuple[int, int]
 
@@ -23,8 +28,9 @@ class CapsMethod:
     def __init__(self, seed: int, **parameters: Any) -> None:
         from caps.estimator import CAPS  # torch: two seconds that other methods do without
 
-        self.model = CAPS(seed=seed, **parameters)
+        self.model = CAPS(**{"seed": seed, "alarms": RATE, **parameters})
         self._weights: str | None = parameters.get("pretrained")
+        self._analysis: Analysis | None = None
 
     def fit(self, train: FloatArray) -> Self:
         """Learn from unlabelled rows."""
@@ -33,7 +39,21 @@ class CapsMethod:
 
     def score(self, series: FloatArray) -> FloatArray:
         """One score a row."""
-        return self.model.decision_function(series)
+        self._analysis = self.model.analyze(series)
+        return self._analysis.score
+
+    def alarms(self) -> list[Span]:
+        """Its own events among the rows scored last, at its alarm budget."""
+        if self._analysis is None:
+            raise InputError("nothing was scored", "call score first")
+        return [(event.start, event.end) for event in self._analysis.events]
+
+    def live(self) -> Self:
+        """The same, not yet fitted, for rows as they come: no score knows a later row."""
+        twin = copy(self)
+        options = {**self.model.get_params(deep=False), "causal": True}
+        twin.model, twin._analysis = type(self.model)(**options), None
+        return twin
 
     def settings(self) -> dict[str, Any]:
         """What decides the scores, apart from the seed."""

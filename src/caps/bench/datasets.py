@@ -69,7 +69,7 @@ class LabelledSeries:
 
 
 def find_series(sources: Iterable[Path]) -> list[SeriesFile]:
-    """Every series in zips, folders (with their subfolders) and CSV files, in order of name.
+    """Every series in zips, CSV files and folders of both (with subfolders), in order of name.
 
     Files with other names, such as lists and manifests, are passed over. A name found twice counts
     once, where it was found first.
@@ -88,13 +88,15 @@ def find_series(sources: Iterable[Path]) -> list[SeriesFile]:
     return sorted(found.values(), key=lambda file: file.name)
 
 
-def labelled_spans(labels: NDArray[Any], first: int = 0) -> list[tuple[int, int]]:
-    """The runs [start, end) of rows that are not 0, from row `first` on.
+def labelled_spans(
+    labels: NDArray[Any], first: int = 0, last: int | None = None
+) -> list[tuple[int, int]]:
+    """The runs [start, end) of rows that are not 0, from row `first` on and before `last`.
 
     >>> labelled_spans(np.array([1, 0, 1, 1]), first=1)
     [(2, 4)]
     """
-    marked = np.asarray(labels[first:], dtype=np.bool_).astype(np.int8)
+    marked = np.asarray(labels[first:last], dtype=np.bool_).astype(np.int8)
     edges = first + np.flatnonzero(np.diff(np.pad(marked, 1)))
     return [(int(start), int(end)) for start, end in edges.reshape(-1, 2)]
 
@@ -125,9 +127,9 @@ def load_series(file: SeriesFile) -> LabelledSeries:
 
 def _files_of(source: Path) -> Sequence[SeriesFile]:
     if source.is_dir():
-        paths = sorted(source.rglob("*.csv"))
-        found = [SeriesFile.named(path.name, str(path.resolve())) for path in paths]
-    elif source.suffix.lower() == ".csv" and source.is_file():
+        paths = sorted([*source.rglob("*.csv"), *source.rglob("*.zip")])
+        return [file for path in paths for file in _files_of(path)]
+    if source.suffix.lower() == ".csv" and source.is_file():
         found = [SeriesFile.named(source.name, str(source.resolve()))]
     elif source.is_file():
         where = str(source.resolve())
@@ -136,6 +138,12 @@ def _files_of(source: Path) -> Sequence[SeriesFile]:
     else:
         raise InputError(f"{source} does not exist", "name a TSB-AD zip or folder with --data")
     return [file for file in found if file is not None]
+
+
+def shape_of(file: SeriesFile) -> tuple[int, int]:
+    """Rows and channels, counted without reading the numbers."""
+    content = _content(file).rstrip()
+    return content.count(b"\n"), content.partition(b"\n")[0].count(b",")
 
 
 @lru_cache(maxsize=8)

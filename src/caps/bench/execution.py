@@ -3,13 +3,15 @@
 import time
 import traceback
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from caps.arrays import FloatArray
+from caps.bench.alarms import operator_figures
 from caps.bench.cells import Cell, Record, done_record, failed_record
-from caps.bench.datasets import LabelledSeries, SeriesFile, load_series
+from caps.bench.datasets import LabelledSeries, SeriesFile, labelled_spans, load_series
 from caps.bench.memory import PeakMemory
 from caps.errors import InputError
 from caps.metrics import acf_window, evaluate, floors
@@ -38,8 +40,13 @@ class Clock:
         self.last = now
 
 
-def run_cell(cell: Cell, file: SeriesFile, make: "MakeMethod") -> tuple[Record, FloatArray | None]:
-    """The record of a cell and, if nothing failed, the scores of the whole series."""
+def run_cell(
+    cell: Cell, file: SeriesFile, make: "MakeMethod", *, operator: bool = False
+) -> tuple[Record, FloatArray | None]:
+    """The record of a cell and, if nothing failed, the scores of the whole series.
+
+    With `operator` the method is fitted once more, for its figures at an alarm budget.
+    """
     clock, memory, cpu = Clock(), PeakMemory(), time.process_time()
     facts: Record = {}
     try:
@@ -51,20 +58,26 @@ def run_cell(cell: Cell, file: SeriesFile, make: "MakeMethod") -> tuple[Record, 
         clock.stop("fit")
         scores = checked_scores(method.score(series.values), len(series.values))
         clock.stop("score")
-        results = _results(cell.method, scores, series)
+        facts |= _results(cell.method, scores, series)
         clock.stop("evaluate")
+        # What a method costs is without the second fit for its alarms.
+        facts |= {"cpu_seconds": time.process_time() - cpu, "peak_memory_mb": memory.peak()}
+        if operator:
+            facts["operator"] = operator_figures(
+                cell.dataset,
+                method,
+                series,
+                scores,
+                fresh=lambda: make(cell.method, cell.seed),
+                fit=partial(fit_and_score, seed=cell.seed),
+            )
+            clock.stop("operator")
     except (Exception, SystemExit) as error:
         problem = f"{type(error).__name__}: {error}"
         clock.stop("failed")
         facts["seconds"] = clock.seconds
         return failed_record(cell, "error", problem, traceback.format_exc(), facts), None
-    facts |= {
-        "seconds": clock.seconds,
-        "cpu_seconds": time.process_time() - cpu,
-        "peak_memory_mb": memory.peak(),
-        **results,
-    }
-    return done_record(cell, facts), scores
+    return done_record(cell, {**facts, "seconds": clock.seconds}), scores
 
 
 def fit(method: "Method", series: LabelledSeries, seed: int) -> None:
@@ -78,6 +91,12 @@ def fit(method: "Method", series: LabelledSeries, seed: int) -> None:
         method.fit(train)
 
 
+def fit_and_score(method: "Method", series: LabelledSeries, seed: int) -> FloatArray:
+    """One score for every row of the series, from a method that learns its training part."""
+    fit(method, series, seed)
+    return checked_scores(method.score(series.values), len(series.values))
+
+
 def known_spans(series: LabelledSeries, seed: int) -> list[Span]:
     """The anomalous rows of a tenth of the anomalous windows of the test part, at least of one."""
     starts = range(series.train, len(series.labels), KNOWN_WINDOW)
@@ -89,12 +108,8 @@ def known_spans(series: LabelledSeries, seed: int) -> list[Span]:
         )
     count = max(1, round(KNOWN_SHARE * len(anomalous)))
     drawn = np.random.default_rng(seed).choice(anomalous, size=count, replace=False)
-    spans: list[Span] = []
-    for start in sorted(drawn.tolist()):
-        marked = np.concatenate(([0], series.labels[start : start + KNOWN_WINDOW], [0]))
-        edges = start + np.flatnonzero(np.diff(marked))
-        spans.extend(zip(edges[0::2].tolist(), edges[1::2].tolist(), strict=True))
-    return spans
+    windows = [(start, start + KNOWN_WINDOW) for start in sorted(drawn.tolist())]
+    return [span for window in windows for span in labelled_spans(series.labels, *window)]
 
 
 def checked_scores(scores: object, rows: int) -> FloatArray:

@@ -3,7 +3,8 @@
 A method learns from the training part with `fit(train)` and gives one score a row with
 `score(series)`. Methods that the paper gives labels also have `fit_labelled(train, labels)` (labels
 of the training part) or `fit_known(series, train, known)` (spans [start, end) of the test part,
-none of them as training labels: Diagnosis).
+none of them as training labels: Diagnosis). One with alarms of its own has `alarms()`, their spans
+among the rows scored last; one with a live mode has `live()`, the same for rows as they come.
 """
 
 from collections.abc import Callable, Mapping

@@ -5,15 +5,14 @@ from typing import Any
 import numpy as np
 
 from caps.arrays import FloatArray
-from caps.baselines import TcnReference
-from caps.bench.facts import public_facts
-from caps.bench.settings import weights_hash
-from caps.network import PAPER, Detector, DetectorConfig, expit, score_logits, train_detector
+from caps.baselines import DetectorReference
+from caps.bench.settings import public_facts, weights_hash
+from caps.network import PAPER, Detector, DetectorConfig, expit, train_detector
 from caps.realize import Pretrained
 from caps.recover import References, recover_pairs
 
 
-class PaperCaps(TcnReference[Detector]):
+class PaperCaps(DetectorReference):
     """The full-length TCN on a counterpart of each mode for every reference, one network a channel.
 
     References are all windows of the training part at stride 4, in the scale of the series and as
@@ -33,7 +32,7 @@ class PaperCaps(TcnReference[Detector]):
 
     def judge(self, learned: Detector, values: FloatArray) -> FloatArray:
         """The sigmoid of every row."""
-        return np.asarray(expit(score_logits(learned, values)))
+        return np.asarray(expit(super().judge(learned, values)))
 
     def settings(self) -> dict[str, Any]:
         """What decides the scores, apart from the seed."""

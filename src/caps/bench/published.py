@@ -1,5 +1,6 @@
 """Numbers that others published, to stand beside ours: the paper's tables, TSB-AD's per series."""
 
+from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Literal
@@ -31,9 +32,6 @@ PAPER_NAMES = {
     "tcn-supervised": "TCN-Supervised",
     "tcn-forecast": "TCN-Forecast",
 }
-PAPER_NAMES_MULTIVARIATE = {
-    name: "CAPS (Max)" if theirs == "CAPS" else theirs for name, theirs in PAPER_NAMES.items()
-}
 AS_TSB_AD = "-tsb"  # end of the names of methods that are run as TSB-AD runs them
 # Peers that the paper and TSB-AD run with the same settings: one name is enough.
 SAME_SETTINGS = frozenset({"usad", "tranad", "anomaly-transformer", "timesnet", "fits"})
@@ -51,10 +49,15 @@ def paper_deviations() -> pd.DataFrame:
     return _table("univariate_std.csv")
 
 
+def paper_studies() -> pd.DataFrame:
+    """The paper's figures of its studies in percent, by study, label and dataset."""
+    return _table("studies.csv", ["study", "label", "dataset"])
+
+
 def paper_name(method: str, kind: Kind) -> str | None:
     """What the paper calls a method of ours; None if it has no figures of it."""
-    names = PAPER_NAMES if kind == "univariate" else PAPER_NAMES_MULTIVARIATE
-    return names.get(method)
+    name = PAPER_NAMES.get(method)
+    return "CAPS (Max)" if name == "CAPS" and kind == "multivariate" else name
 
 
 def read_series_figures(path: Path) -> pd.DataFrame:
@@ -86,6 +89,6 @@ def _plain(name: str) -> str:
     return name.lower().replace("-", "")
 
 
-def _table(name: str) -> pd.DataFrame:
+def _table(name: str, index: Sequence[str] = ("metric", "method")) -> pd.DataFrame:
     with (files("caps.bench") / "paper" / name).open(encoding="utf-8") as stream:
-        return pd.read_csv(stream, index_col=["metric", "method"])
+        return pd.read_csv(stream, index_col=list(index))

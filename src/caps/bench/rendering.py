@@ -2,12 +2,15 @@
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from caps import plots
 from caps.plots import Cell, Section, sections_page
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Mark = Literal["", "best", "second"]
 NOTHING = "–"  # noqa: RUF001  # an undefined figure, never a zero
@@ -50,7 +53,11 @@ class Table:
 
 
 def figure(
-    value: float, digits: int = 2, deviation: float | None = None, mark: Mark = ""
+    value: float,
+    digits: int = 2,
+    deviation: float | None = None,
+    mark: Mark = "",
+    interval: tuple[float, float] | None = None,
 ) -> Figure:
     """A number, or the sign for none.
 
@@ -62,7 +69,25 @@ def figure(
     text = f"{value:.{digits}f}"
     if deviation is not None and deviation == deviation:
         text += f" ± {deviation:.{digits}f}"
+    if interval is not None:
+        text += f" [{interval[0]:.{digits}f}, {interval[1]:.{digits}f}]"
     return Figure(text, float(value), mark)
+
+
+def frame_table(
+    name: str,
+    title: str,
+    frame: "pd.DataFrame",
+    first: str,
+    digits: Mapping[str, int],
+    notes: Sequence[str],
+) -> Table:
+    """The numbers of a frame, its index as the column `first`; two digits where none are told."""
+    rows: list[list[Entry]] = [
+        [str(label), *(figure(values[each], digits.get(each, 2)) for each in frame.columns)]
+        for label, values in frame.iterrows()
+    ]
+    return Table(name, title, [first, *frame.columns], rows, notes)
 
 
 def markdown(tables: Sequence[Table], title: str) -> str:
@@ -93,44 +118,40 @@ def csv_text(table: Table) -> str:
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(table.header)
-    for row in table.rows:
-        writer.writerow([_raw(entry) for entry in row])
+    writer.writerows([map(_value, row) for row in table.rows])
     return stream.getvalue()
 
 
 def as_json(table: Table) -> dict[str, object]:
     """The table as JSON values, None where there is no number."""
-    rows = [
-        {
-            name: entry.value if isinstance(entry, Figure) else entry
-            for name, entry in zip(table.header, row, strict=True)
-        }
-        for row in table.rows
-    ]
+    rows = [dict(zip(table.header, map(_value, row), strict=True)) for row in table.rows]
     return {"title": table.title, "notes": list(table.notes), "rows": rows}
 
 
-def _raw(entry: Entry) -> object:
+def _value(entry: Entry) -> str | float | None:
+    return entry if isinstance(entry, str) else entry.value
+
+
+def _shown(entry: Entry, escape: Callable[[str], str], marks: Mapping[Mark, str]) -> str:
     if isinstance(entry, str):
-        return entry
-    return "" if entry.value is None else entry.value
+        return escape(entry)
+    return marks[entry.mark].format(escape(entry.text))
 
 
 def _markdown(table: Table) -> str:
-    def shown(entry: Entry) -> str:
-        if isinstance(entry, str):
-            return entry.replace("|", "\\|").replace("\n", " ")
-        wrap = {"": "", "best": "**", "second": "*"}[entry.mark]
-        return f"{wrap}{entry.text}{wrap}"
+    def escaped(text: str) -> str:
+        return text.replace("|", "\\|").replace("\n", " ")
 
+    marks: dict[Mark, str] = {"": "{}", "best": "**{}**", "second": "*{}*"}
     lines = [
         f"## {table.title}",
         "",
         "| " + " | ".join(table.header) + " |",
-        "|"
-        + "|".join("---" if column == 0 else "---:" for column in range(len(table.header)))
-        + "|",
-        *("| " + " | ".join(map(shown, row)) + " |" for row in table.rows),
+        "|".join(["", "---", *["---:"] * (len(table.header) - 1), ""]),
+        *(
+            "| " + " | ".join(_shown(entry, escaped, marks) for entry in row) + " |"
+            for row in table.rows
+        ),
     ]
     return "\n".join([*lines, *(f"\n{note}" for note in table.notes)])
 
@@ -139,12 +160,7 @@ def _latex(table: Table) -> str:
     def escaped(text: str) -> str:
         return "".join(_LATEX.get(sign, sign) for sign in text)
 
-    def shown(entry: Entry) -> str:
-        if isinstance(entry, str):
-            return escaped(entry)
-        wrap = {"": "{}", "best": r"\textbf{{{}}}", "second": r"\underline{{{}}}"}[entry.mark]
-        return wrap.format(escaped(entry.text))
-
+    marks: dict[Mark, str] = {"": "{}", "best": r"\textbf{{{}}}", "second": r"\underline{{{}}}"}
     caption = escaped(". ".join([table.title, *table.notes]))
     lines = [
         r"\begin{table}",
@@ -154,7 +170,10 @@ def _latex(table: Table) -> str:
         r"\toprule",
         " & ".join(map(escaped, table.header)) + r" \\",
         r"\midrule",
-        *(" & ".join(map(shown, row)) + r" \\" for row in table.rows),
+        *(
+            " & ".join(_shown(entry, escaped, marks) for entry in row) + r" \\"
+            for row in table.rows
+        ),
         r"\bottomrule",
         r"\end{tabular}",
         r"\end{table}",

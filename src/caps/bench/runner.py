@@ -3,12 +3,12 @@
 import os
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
-from typing import Protocol
+from statistics import fmean
 
 from caps.arrays import FloatArray
 from caps.bench.cells import Cell, Record, failed_record, of_other_settings, read_cell, write_cell
@@ -30,11 +30,12 @@ class Task:
     file: SeriesFile
 
 
-class RunProgress(Protocol):
-    """What `run` reports to."""
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a cell is to hold beside its metrics."""
 
-    def __call__(self, run: "Run", task: Task, record: Record) -> None:
-        """A cell has ended."""
+    scores: bool = False
+    operator: bool = False
 
 
 @dataclass(slots=True)
@@ -63,6 +64,9 @@ class Run:
         return 1 - self.busy_seconds / (jobs * self.seconds) if self.seconds else 0.0
 
 
+RunProgress = Callable[[Run, Task, Record], None]  # called when a cell has ended
+
+
 def run(
     files: Sequence[SeriesFile],
     methods: Sequence[str],
@@ -72,6 +76,7 @@ def run(
     jobs: int = 1,
     minutes: float = MINUTES,
     save_scores: bool = False,
+    operator: bool = False,
     retry_failed: bool = False,
     engine: EngineName = "local",
     make: MakeMethod = make_method,
@@ -79,12 +84,16 @@ def run(
 ) -> Run:
     """Compute the cells that `out` lacks; safe to stop at any time and to call again.
 
+    With `save_scores` cells without their scores count as lacking, with `operator` those without
+    figures at an alarm budget.
+
     `make` gives a method by name and seed, from the table of `caps.bench.methods` if left out. It
     must be a function that child processes can import: at the top of a module.
     """
     _check(files, methods, seeds, jobs, minutes)
     tasks = planned(files, methods, seeds, make)
-    todo = [task for task in tasks if _is_open(task.cell, out, save_scores, retry_failed)]
+    wanted = Wanted(save_scores, operator)
+    todo = [task for task in tasks if _is_open(task.cell, out, wanted, retry_failed)]
     outdated = of_other_settings((task.cell for task in tasks), out)
     state = Run(len(tasks), skipped=len(tasks) - len(todo), outdated=outdated, jobs=jobs)
     out.mkdir(parents=True, exist_ok=True)
@@ -92,29 +101,28 @@ def run(
     clock = TimeLeft(todo, jobs)
     address = os.environ.get("RAY_ADDRESS") if engine == "ray" else None
     with open_engine(engine, workers=jobs, seconds=60 * minutes, ray_address=address) as opened:
-        for task, result, _ in run_tasks(todo, partial(compute, make, save_scores), opened):
+        for task, result, _ in run_tasks(todo, partial(compute, make, wanted), opened):
             record, scores = _lost(task, result) if isinstance(result, Lost) else result
+            _keep_operator(task.cell.path(out), record)
             write_cell(out, task.cell, record, scores)
             state.seconds = time.perf_counter() - began
             spent = sum(record["seconds"].values())
             state.busy_seconds += spent
             state.time_left = clock.after(task.cell.method, spent)
-            if record["status"] == "done":
-                state.done += 1
-            else:
-                state.failed += 1
+            state.done += record["status"] == "done"
+            state.failed += record["status"] == "failed"
             if progress is not None:
                 progress(state, task, record)
     state.seconds = time.perf_counter() - began
     return state
 
 
-def compute(make: MakeMethod, save_scores: bool, task: Task) -> tuple[Record, FloatArray | None]:
+def compute(make: MakeMethod, wanted: Wanted, task: Task) -> tuple[Record, FloatArray | None]:
     """The record of a cell and the scores to save, wherever it is computed."""
-    record, scores = run_cell(task.cell, task.file, make)
+    record, scores = run_cell(task.cell, task.file, make, operator=wanted.operator)
     if record["status"] == "failed":
         record["output"] = printed()
-    return record, scores if save_scores else None
+    return record, scores if wanted.scores else None
 
 
 def planned(
@@ -135,20 +143,16 @@ class TimeLeft:
 
     def __init__(self, tasks: Iterable[Task], jobs: int) -> None:
         self.left = Counter(task.cell.method for task in tasks)
-        self.ended: Counter[str] = Counter()
-        self.seconds: dict[str, float] = defaultdict(float)
+        self.spent: dict[str, list[float]] = defaultdict(list)
         self.jobs = jobs
 
     def after(self, method: str, seconds: float) -> timedelta:
         """The time left now that one more cell of a method has ended."""
         self.left[method] -= 1
-        self.ended[method] += 1
-        self.seconds[method] += seconds
-        mean = sum(self.seconds.values()) / self.ended.total()
-        left = sum(
-            count * (self.seconds[name] / self.ended[name] if self.ended[name] else mean)
-            for name, count in self.left.items()
-        )
+        self.spent[method].append(seconds)
+        means = {name: fmean(times) for name, times in self.spent.items()}
+        typical = fmean(means.values())  # of a method that none of has ended
+        left = sum(count * means.get(name, typical) for name, count in self.left.items())
         return timedelta(seconds=round(left / self.jobs))
 
 
@@ -158,14 +162,23 @@ def _lost(task: Task, lost: Lost) -> tuple[Record, None]:
     return failed_record(task.cell, lost.kind, lost.problem, lost.output, facts), None
 
 
-def _is_open(cell: Cell, out: Path, save_scores: bool, retry_failed: bool) -> bool:
+def _keep_operator(path: Path, record: Record) -> None:
+    """A cell computed again for its scores keeps the figures at a budget that it had."""
+    before = read_cell(path)
+    if before is not None and "operator" in before and record["status"] == "done":
+        record.setdefault("operator", before["operator"])
+
+
+def _is_open(cell: Cell, out: Path, wanted: Wanted, retry_failed: bool) -> bool:
     path = cell.path(out)
     record = read_cell(path)
     if record is None:
         return True
     if record["status"] == "failed":
         return retry_failed
-    return save_scores and not path.with_suffix(".npy").is_file()
+    if wanted.operator and "operator" not in record:
+        return True
+    return wanted.scores and not path.with_suffix(".npy").is_file()
 
 
 def _check(

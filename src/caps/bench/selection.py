@@ -2,26 +2,65 @@
 
 from collections import Counter
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Literal, get_args
 
-from caps.bench.datasets import SeriesFile
+import numpy as np
+
+from caps.bench.datasets import SeriesFile, shape_of
 from caps.errors import InputError
 
-SetName = Literal["dev-mini", "dev", "full"]  # chosen by dataset and size, never by scores
+# Chosen by dataset and size, never by scores: two fixed lists, two rules, and everything there is.
+SetName = Literal["dev-mini", "dev", "tune", "eva", "full"]
+MOST_TUNED, LONGEST_TUNED = 16, 40_000  # series of each dataset, rows of each
+COUNTED_AS = {"KPI": "IOPS"}  # series of the same challenge under another name
 
 
-def set_names(name: str) -> list[str] | None:
-    """The file names of a fixed set; None for `full`, which is everything there is.
+def series_of(name: str, found: Sequence[SeriesFile]) -> list[SeriesFile]:
+    """The series of a set among those found.
 
-    >>> len(set_names("dev-mini"))
-    11
+    `dev-mini` and `dev` must be there whole; `eva` is what is there of TSB-AD's evaluation lists,
+    `tune` what `tuning_series` takes of the others, `full` all.
     """
     if name not in get_args(SetName):
         raise InputError(f"there is no set {name!r}", f"choose {', '.join(get_args(SetName))}")
     if name == "full":
-        return None
+        return list(found)
+    if name not in ("tune", "eva"):
+        return select(found, names=set_names(name))
+    evaluation = set(set_names("tsb-ad-eva"))
+    if name == "tune":
+        chosen = tuning_series([file for file in found if file.name not in evaluation])
+    else:
+        chosen = [file for file in found if file.name in evaluation]
+    if not chosen:
+        raise InputError(f"no series of the set {name!r} in the data", "give TSB-AD's zips")
+    return chosen
+
+
+def tuning_series(found: Sequence[SeriesFile]) -> list[SeriesFile]:
+    """At most 16 of each dataset, evenly over the sorted names: of one channel, to 40,000 rows."""
+    datasets: dict[str, list[SeriesFile]] = {}
+    for file in sorted(found, key=lambda each: each.name):
+        rows, channels = shape_of(file)
+        if channels == 1 and rows <= LONGEST_TUNED:
+            dataset = COUNTED_AS.get(file.dataset, file.dataset)
+            datasets.setdefault(dataset, []).append(replace(file, dataset=dataset))
+    return [
+        group[index]
+        for _, group in sorted(datasets.items())
+        for index in np.linspace(0, len(group) - 1, min(len(group), MOST_TUNED)).round().astype(int)
+    ]
+
+
+def set_names(name: str) -> list[str]:
+    """The file names of a list that is shipped.
+
+    >>> len(set_names("dev-mini")), len(set_names("tsb-ad-eva"))
+    (11, 530)
+    """
     text = (files("caps.bench") / "sets" / f"{name}.txt").read_text(encoding="utf-8")
     return _names(text)
 
@@ -69,20 +108,14 @@ def select(
             )
         chosen = [file for file in chosen if file.dataset in datasets]
     if limit is not None:
-        chosen = _first_of_each(chosen, limit)
+        if limit < 1:
+            raise InputError(f"--limit {limit}", "give 1 or more series of each dataset")
+        taken: Counter[str] = Counter()
+        for file in list(chosen):
+            taken[file.dataset] += 1
+            if taken[file.dataset] > limit:
+                chosen.remove(file)
     return chosen
-
-
-def _first_of_each(chosen: Sequence[SeriesFile], limit: int) -> list[SeriesFile]:
-    if limit < 1:
-        raise InputError(f"--limit {limit}", "give 1 or more series of each dataset")
-    taken: Counter[str] = Counter()
-    kept = []
-    for file in chosen:
-        taken[file.dataset] += 1
-        if taken[file.dataset] <= limit:
-            kept.append(file)
-    return kept
 
 
 def _names(text: str) -> list[str]:

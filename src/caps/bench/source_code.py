@@ -19,9 +19,10 @@ EVALUATION = "caps.bench.execution"  # splits, known anomalies and metrics: part
 # What shows, stores, streams or reads files enters no score of an array, and tables of methods
 # hold what counts as a setting of the method already.
 OUTSIDE = re.compile(
-    r"caps\.(artifacts|baselines\.methods|baselines|bench\.(cells|facts|methods|settings)|cli"
+    r"caps\.(artifacts|baselines\.methods|baselines|bench\.(cells|methods|settings)|cli"
     r"|fitted_model|inspection|jobs|json_text|lazy|plots|replacing|stream)$"
 )
+DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef)
 IMPORTED = re.compile(r"^ *from (caps\.[\w.]+) import", re.MULTILINE)
 
 
@@ -52,19 +53,13 @@ def code_of(*modules: str) -> dict[str, str]:
 def _code_hash(text: str) -> str:
     tree = ast.parse(text)
     for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(
-            node
-        ):
+        if isinstance(node, DOCUMENTED) and ast.get_docstring(node):
             del node.body[0]
     return hashlib.sha256(ast.dump(tree).encode()).hexdigest()
 
 
-def _is_text(statement: ast.stmt) -> bool:
-    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
-
-
 def _made_by(value: Any) -> Iterator[str]:
-    """Modules of what functions among the settings name, like `lambda seed: Density(50)`."""
+    """Modules of what functions among the settings name, such as the detectors of a plan."""
     if isinstance(value, FunctionType):
         for name in value.__code__.co_names:
             yield getattr(value.__globals__.get(name), "__module__", None) or ""

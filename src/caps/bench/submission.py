@@ -42,10 +42,13 @@ def export_scores(
             f"{out} holds no results of these methods with seed {seed}",
             "name a folder of caps bench run, and methods and a seed that it has",
         )
-    _check_one_setting(records)
-    failed = [record for record in records if record["status"] != "done"]
+    settings = pd.DataFrame(records).groupby("method")["config"].unique()
+    for method, hashes in settings[settings.str.len() > 1].items():
+        raise InputError(
+            f"{method} has results of {len(hashes)} settings ({', '.join(sorted(hashes))})",
+            "run it into a folder of its own",
+        )
     done = [record for record in records if record["status"] == "done"]
-    with_gaps = [record for record in done if record["filled_values"]]
     whole = [record for record in done if not record["filled_values"]]
     ready = [record for record in whole if scores_path(out, record).is_file()]
     if not ready:
@@ -60,8 +63,8 @@ def export_scores(
         methods=sorted({str(record["method"]) for record in ready}),
         series=len({record["series"] for record in ready}),
         without_scores=len(whole) - len(ready),
-        with_gaps=len(with_gaps),
-        failed=len(failed),
+        with_gaps=len(done) - len(whole),
+        failed=len(records) - len(done),
     )
 
 
@@ -80,18 +83,6 @@ def _write_metrics(ready: list[Record], target: Path) -> None:
         path = target / "metrics" / str(kind) / f"{method}.csv"
         with replacing(path) as temporary:
             table.drop(columns=["kind", "method"]).to_csv(temporary, index=False)
-
-
-def _check_one_setting(records: list[Record]) -> None:
-    settings: dict[str, set[str]] = {}
-    for record in records:
-        settings.setdefault(record["method"], set()).add(record["config"])
-    for method, hashes in settings.items():
-        if len(hashes) > 1:
-            raise InputError(
-                f"{method} has results of {len(hashes)} settings ({', '.join(sorted(hashes))})",
-                "run it into a folder of its own",
-            )
 
 
 def _kind(record: Record) -> str:

@@ -1,13 +1,14 @@
 """From cells to means, ranks and counts: per dataset, over datasets, over seeds."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Literal
 
 import pandas as pd
 
 from caps.bench.cells import Record
 from caps.bench.published import Kind
+from caps.metrics import EventFigures
 
 Part = Literal["test", "whole"]
 
@@ -21,11 +22,16 @@ METRICS = {
 FLOORS = ("random", "constant", "ones")
 UNRANKED = (*FLOORS, "caps-diagnosis")  # methods without knowledge, or told of the test part
 MORE_METRICS = ("auc_pr", "auc_roc", "vus_roc", "f1_t_fixed")
+# How alarms were raised, and their figures at a budget.
+MODES = {"hindsight": "in hindsight", "live": "live"}
+ALARMS = (*(each.name for each in fields(EventFigures)), "top_1")
 KEY = ["method", "dataset", "series", "seed"]
 
 
 def cell_frame(records: Iterable[Record], current: Mapping[str, str] | None = None) -> pd.DataFrame:
     """A row for each cell; metrics are `test_...` and `whole_...`, empty where undefined.
+
+    Figures at an alarm budget are `hindsight_...` and `live_...`.
 
     Methods with several settings are told apart by the hash of their settings; `current` are the
     hashes that keep the plain name.
@@ -134,33 +140,41 @@ def _wide(frame: pd.DataFrame) -> pd.DataFrame:
     return wide.reindex(pd.MultiIndex.from_tuples(order, names=["metric", "method"]))
 
 
-_FACTS = ("config", "status", "channels", "rows", "cpu_seconds", "peak_memory_mb", "error")
-_RESULTS = tuple(
-    (part, metric) for part in ("test", "whole") for metric in (*METRICS, *MORE_METRICS, "window")
+_FACTS = (
+    "config",
+    "status",
+    "channels",
+    "rows",
+    "cpu_seconds",
+    "peak_memory_mb",
+    "error",
+    "failure",
+    "filled_values",
 )
+_RESULTS = [
+    *(
+        (part, name)
+        for part in ("test", "whole")
+        for name in ("undefined", *METRICS, *MORE_METRICS)
+    ),
+    *((part, "window") for part in ("test", "whole")),
+    *((mode, name) for mode in MODES for name in ("undefined", *ALARMS)),
+]
 _COLUMNS = (
     *KEY,
     *_FACTS,
-    "failure",
-    "filled_values",
     "fit_seconds",
     "score_seconds",
-    "test_undefined",
-    "whole_undefined",
-    *(f"{part}_{metric}" for part, metric in _RESULTS),
+    *(f"{part}_{name}" for part, name in _RESULTS),
 )
 
 
 def _row(record: Record) -> list[object]:
     seconds = record.get("seconds", {})
-    parts = {part: record.get(part, {}) for part in ("test", "whole")}
+    parts = {**record, **record.get("operator", {})}
     return [
         *(record.get(name) for name in (*KEY, *_FACTS)),
-        record.get("failure"),
-        record.get("filled_values"),
         seconds.get("fit"),
         seconds.get("score"),
-        parts["test"].get("undefined"),
-        parts["whole"].get("undefined"),
-        *(parts[part].get(metric) for part, metric in _RESULTS),
+        *(parts.get(part, {}).get(name) for part, name in _RESULTS),
     ]

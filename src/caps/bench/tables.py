@@ -1,6 +1,7 @@
 """The tables of a run, rebuilt from its cells alone."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -8,6 +9,7 @@ import pandas as pd
 from caps.artifacts import replacing, write_text
 from caps.bench.cells import read_cells
 from caps.bench.methods import METHODS, make_method
+from caps.bench.operator_tables import operator_tables
 from caps.bench.published import (
     PAPER_SAYS,
     Kind,
@@ -19,11 +21,11 @@ from caps.bench.published import (
 )
 from caps.bench.rendering import (
     Entry,
-    Figure,
     Mark,
     Table,
     csv_text,
     figure,
+    frame_table,
     html_page,
     latex,
     markdown,
@@ -51,11 +53,19 @@ MOST_LISTED = 20  # failed cells on the page; all are in cells.csv
 
 
 def build_tables(
-    out: Path, *, published: Sequence[Path] = (), common: bool = False
+    out: Path,
+    *,
+    published: Sequence[Path] = (),
+    common: bool = False,
+    apart: Collection[str] = (),
 ) -> tuple[list[Table], pd.DataFrame]:
-    """Every table of a run, and its cells as a frame."""
+    """Every table of a run, and its cells as a frame.
+
+    Datasets that stand `apart` have tables of alarms of their own.
+    """
     records = list(read_cells(out))
-    current = _current(record["method"] for record in records)
+    methods = {record["method"] for record in records} & set(METHODS)
+    current = {name: config_hash(name, make_method) for name in methods}  # what runs now
     frame = cell_frame(records, current)
     if frame.empty:
         raise InputError(f"{out} holds no results", "name the folder that caps bench run wrote to")
@@ -68,6 +78,7 @@ def build_tables(
             tables.append(_overall(summary, compared, kind, part, notes))
             shown = METRICS if part == "test" else ("vus_pr",)
             tables += [_by_dataset(summary, compared, kind, part, each, notes) for each in shown]
+        tables += operator_tables(compared, records, kind, apart)
         tables.append(_cost(cells, kind))
     figures = [read_series_figures(path) for path in published]
     if figures:
@@ -100,32 +111,21 @@ def _protocol(frame: pd.DataFrame, part: Part, common: bool) -> list[str]:
     floors = [name for name in FLOORS if name in set(done["method"])]
     undefined = done.loc[done[f"{part}_undefined"].notna(), "series"].nunique()
     filled = done.loc[done["filled_values"] > 0, "series"].nunique()
-    lines = [
-        f"{scored} In percent: mean over series, then over datasets.",
+    lines = {
+        f"{scored} In percent: mean over series, then over datasets.": True,
         "VUS-PR needs no threshold; its window is the period of the scored rows by "
         "autocorrelation (TSB-AD's rule, first channel). Affiliation-F, F1_T and Standard-F1 are "
-        "oracle values: the best of 1,500 score quantiles, chosen with the labels in hand.",
+        "oracle values: the best of 1,500 score quantiles, chosen with the labels in hand.": True,
         f"Not ranked: floors ({', '.join(floors)}) that know nothing, and Diagnosis, which is told "
-        "anomalies of the test part."
-        if floors
-        else "Floors are missing: run the methods random, constant and ones to see what scores "
-        "without knowledge get.",
-    ]
-    if common:
-        lines.append(f"Only the {done['series'].nunique()} series that every method finished.")
-    if undefined:
-        lines.append(
-            f"Left out, undefined: {undefined} series without an anomaly in this part, "
-            "or too short."
-        )
-    if filled:
-        lines.append(f"Missing values of {filled} series were interpolated.")
-    return lines
-
-
-def _current(methods: Iterable[str]) -> dict[str, str]:
-    """The hash of what each method of the benchmark would be run with now."""
-    return {name: config_hash(name, make_method) for name in set(methods) if name in METHODS}
+        "anomalies of the test part.": floors,
+        "Floors are missing: run the methods random, constant and ones to see what scores "
+        "without knowledge get.": not floors,
+        f"Only the {done['series'].nunique()} series that every method finished.": common,
+        f"Left out, undefined: {undefined} series without an anomaly in this part, "
+        "or too short.": undefined,
+        f"Missing values of {filled} series were interpolated.": filled,
+    }
+    return [line for line, said in lines.items() if said]
 
 
 def _outdated(frame: pd.DataFrame, current: Mapping[str, str]) -> list[str]:
@@ -143,34 +143,29 @@ def _outdated(frame: pd.DataFrame, current: Mapping[str, str]) -> list[str]:
 def _overall(
     summary: Summary, frame: pd.DataFrame, kind: Kind, part: Part, notes: list[str]
 ) -> Table:
-    table = overall(summary)
-    order = table.sort_values(["avg_rank", "vus_pr"], ascending=[True, False]).index
-    coverage = _coverage(frame, part)
-    header = ["Method"]
-    for metric, title in METRICS.items():
-        oracle = " (oracle)" if metric in ORACLE else ""
-        header += [f"{title}{oracle}", f"{title} rank"]
-    header += ["Avg.R", "T1", "T2", "Series"]
+    table = overall(summary).sort_values(["avg_rank", "vus_pr"], ascending=[True, False])
+    columns: dict[str, str] = {}
+    for metric in METRICS:
+        columns |= {metric: _titled(metric), f"{metric}_rank": f"{METRICS[metric]} rank"}
+    columns["avg_rank"] = "Avg.R"
     ranked = table.dropna(subset=["avg_rank"])
+    coverage = _coverage(frame, part)
     rows: list[list[Entry]] = []
-    for method in order:
+    for method, values in table.iterrows():
         row: list[Entry] = [str(method)]
-        for metric in METRICS:
-            score, rank = table.loc[method, metric], table.loc[method, f"{metric}_rank"]
-            row.append(figure(score, mark=_mark(score, ranked[metric])))
-            row.append(figure(rank, mark=_mark(-rank, -ranked[f"{metric}_rank"])))
-        average = table.loc[method, "avg_rank"]
-        row.append(figure(average, mark=_mark(-average, -ranked["avg_rank"])))
-        row += [figure(table.loc[method, name], digits=0) for name in ("t1", "t2")]
+        for name in columns:
+            way = -1 if name.endswith("rank") else 1  # low ranks are best
+            row.append(figure(values[name], mark=_mark(way * values[name], way * ranked[name])))
+        row += [figure(values[name], digits=0) for name in ("t1", "t2")]
         rows.append([*row, coverage.get(str(method), "")])
-    counts = [
+    counts = (
         "Avg.R: mean rank over all datasets and metrics, ties averaged. T1, T2: how often first, "
         "and among the first two. Series: with a defined result, of those tried; methods that "
         "lack a dataset have no mean."
-    ]
-    name = f"overall_{kind}_{part}"
+    )
+    header = ["Method", *columns.values(), "T1", "T2", "Series"]
     title = f"Overall, {kind}, {PARTS[part]}"
-    return Table(name, title, header, rows, [*notes, *counts])
+    return Table(f"overall_{kind}_{part}", title, header, rows, [*notes, counts])
 
 
 def _by_dataset(
@@ -178,8 +173,9 @@ def _by_dataset(
 ) -> Table:
     means, deviations = of_metric(summary.mean, metric), of_metric(summary.deviation, metric)
     ranked = [name for name in means.index if name.partition("@")[0] not in UNRANKED]
+    failed = frame[frame["status"] != "done"]
+    gaps = set(zip(failed["method"], failed["dataset"], strict=True))
     rows: list[list[Entry]] = []
-    gaps = _gaps(frame)
     for method in means.index:
         row: list[Entry] = [str(method)]
         for dataset in summary.datasets:
@@ -187,45 +183,48 @@ def _by_dataset(
             mark = _mark(value, means.loc[ranked, dataset]) if method in ranked else ""
             entry = figure(value, deviation=deviations.loc[method, dataset], mark=mark)
             if (method, dataset) in gaps and entry.value is not None:
-                entry = Figure(f"{entry.text} (!)", entry.value, entry.mark)
+                entry = replace(entry, text=f"{entry.text} (!)")
             row.append(entry)
         rows.append([*row, figure(means.loc[method].mean(skipna=False))])
-    notes = list(notes)
-    if gaps:
-        notes.append("(!): some series of the dataset failed and are missing from the mean.")
-    if deviations.notna().to_numpy().any():
-        notes.append("±: standard deviation over seeds of the mean over series.")
-    if part == "test":
-        paper = _paper_rows(summary, kind, metric)
-        rows += paper
-        if paper:
-            notes.append(f"{PAPER_SAYS[0].upper()}{PAPER_SAYS[1:]}, test part.")
-    oracle = " (oracle)" if metric in ORACLE else ""
-    title = f"{METRICS[metric]}{oracle} by dataset, {kind}, {PARTS[part]}"
+    paper = _paper_rows(summary, kind, metric) if part == "test" else []
+    said = {
+        "(!): some series of the dataset failed and are missing from the mean.": gaps,
+        "±: standard deviation over seeds of the mean over series.": deviations.notna().any(
+            axis=None
+        ),
+        f"{PAPER_SAYS[0].upper()}{PAPER_SAYS[1:]}, test part.": paper,
+    }
+    title = f"{_titled(metric)} by dataset, {kind}, {PARTS[part]}"
     header = ["Method", *summary.datasets, "Avg."]
-    return Table(f"{metric}_{kind}_{part}", title, header, rows, notes)
+    notes = [*notes, *(note for note, true in said.items() if true)]
+    return Table(f"{metric}_{kind}_{part}", title, header, [*rows, *paper], notes)
+
+
+def _titled(metric: str) -> str:
+    return f"{METRICS[metric]} (oracle)" if metric in ORACLE else METRICS[metric]
 
 
 def _paper_rows(summary: Summary, kind: Kind, metric: str) -> list[list[Entry]]:
     """The paper's figures of the methods that we have too, on the datasets that it has."""
     figures, deviations = (
-        of_metric(paper_figures(kind), metric),
-        of_metric(paper_deviations(), metric),
+        of_metric(table, metric).reindex(columns=summary.datasets)
+        for table in (paper_figures(kind), paper_deviations())
     )
-    if not set(figures.columns) & set(summary.datasets):
+    if figures.isna().all(axis=None):
         return []
-    rows = []
-    for name in dict.fromkeys(paper_name(each, kind) for each in summary.methods):
-        if name is None or name not in figures.index:
-            continue
-        row: list[Entry] = [f"paper: {name}"]
-        values = figures.loc[[name]].reindex(columns=summary.datasets).to_numpy()[0]
-        around = deviations.reindex(index=[name], columns=summary.datasets).to_numpy()[0]
-        row += [
-            figure(value, deviation=deviation)
-            for value, deviation in zip(values, around, strict=True)
-        ]
-        rows.append([*row, figure(values.mean())])
+    names = dict.fromkeys(paper_name(each, kind) for each in summary.methods)
+    rows: list[list[Entry]] = []
+    for name in (each for each in names if each in figures.index):
+        around = deviations.reindex([name]).loc[name]
+        values = zip(figures.loc[name], around, strict=True)
+        entries = [figure(value, deviation=deviation) for value, deviation in values]
+        rows.append(
+            [
+                f"paper: {name}",
+                *entries,
+                figure(float(figures.loc[[name]].mean(axis=1, skipna=False).iloc[0])),
+            ]
+        )
     return rows
 
 
@@ -245,36 +244,30 @@ def _coverage(frame: pd.DataFrame, part: Part) -> dict[str, str]:
     return {str(name): f"{complete.get(name, 0)}/{count}" for name, count in tried.items()}
 
 
-def _gaps(frame: pd.DataFrame) -> set[tuple[str, str]]:
-    failed = frame[frame["status"] != "done"]
-    return set(zip(failed["method"], failed["dataset"], strict=True))
-
-
 def _cost(frame: pd.DataFrame, kind: Kind) -> Table:
     done = frame[frame["status"] == "done"].groupby("method")
-    rows: list[list[Entry]] = [
-        [
-            str(method),
-            figure(len(cells), digits=0),
-            figure(cells["fit_seconds"].mean()),
-            figure(cells["score_seconds"].mean()),
-            figure(cells["cpu_seconds"].mean()),
-            figure(cells["peak_memory_mb"].max(), digits=0),
-        ]
-        for method, cells in done
-    ]
-    header = ["Method", "Cells", "Fit s", "Score s", "CPU s", "Peak MB"]
-    notes = [
+    costs = pd.DataFrame(
+        {
+            "Cells": done.size(),
+            "Fit s": done["fit_seconds"].mean(),
+            "Score s": done["score_seconds"].mean(),
+            "CPU s": done["cpu_seconds"].mean(),
+            "Peak MB": done["peak_memory_mb"].max(),
+        }
+    )
+    note = (
         "Mean seconds of one cell with one thread: fit and score by the clock, and processor time "
         "with reading and metrics. Peak memory of the process with its libraries."
-    ]
-    return Table(f"cost_{kind}", f"Cost, {kind}", header, rows, notes)
+    )
+    digits = {"Cells": 0, "Peak MB": 0}
+    return frame_table(f"cost_{kind}", f"Cost, {kind}", costs, "Method", digits, [note])
 
 
 def _against_published(frame: pd.DataFrame, figures: pd.DataFrame) -> Table:
     done = frame[(frame["status"] == "done") & frame["whole_vus_pr"].notna()]
     ours = done.groupby(["method", "series"])["whole_vus_pr"].mean()
-    rows: list[list[Entry]] = []
+    close = f"Within {100 * CLOSE:g}, %"
+    rows = {}
     for method in ours.index.unique("method"):
         published = series_figures(str(method).partition("@")[0], figures)
         if published is None:
@@ -283,48 +276,31 @@ def _against_published(frame: pd.DataFrame, figures: pd.DataFrame) -> Table:
         if pairs.empty:
             continue
         gap = pairs.iloc[:, 0] - pairs.iloc[:, 1]
-        rows.append(
-            [
-                f"{method} / {published.name}",
-                figure(len(pairs), digits=0),
-                figure(100 * pairs.iloc[:, 0].mean()),
-                figure(100 * pairs.iloc[:, 1].mean()),
-                figure(100 * gap.mean()),
-                figure(100 * gap.abs().mean()),
-                figure(100 * (gap.abs() <= CLOSE).mean(), digits=1),
-            ]
-        )
-    header = [
-        "Ours / TSB-AD",
-        "Series",
-        "Ours",
-        "Published",
-        "Difference",
-        "Mean size of it",
-        f"Within {100 * CLOSE:g}, %",
-    ]
-    notes = [
+        rows[f"{method} / {published.name}"] = {
+            "Series": len(pairs),
+            "Ours": 100 * pairs.iloc[:, 0].mean(),
+            "Published": 100 * pairs.iloc[:, 1].mean(),
+            "Difference": 100 * gap.mean(),
+            "Mean size of it": 100 * gap.abs().mean(),
+            close: 100 * (gap.abs() <= CLOSE).mean(),
+        }
+    note = (
         "VUS-PR in percent of the whole series, against what TSB-AD published for the same file; "
         "means over the series that both have. Ours is the mean over seeds."
-    ]
-    return Table("against_tsb_ad", "Against TSB-AD's published VUS-PR", header, rows, notes)
+    )
+    table = pd.DataFrame.from_dict(rows, orient="index")
+    title = "Against TSB-AD's published VUS-PR"
+    digits = {"Series": 0, close: 1}
+    return frame_table("against_tsb_ad", title, table, "Ours / TSB-AD", digits, [note])
 
 
 def _failures(frame: pd.DataFrame) -> Table:
     failed = frame[frame["status"] != "done"]
-    rows: list[list[Entry]] = [
-        [
-            str(cell.method),
-            str(cell.series),
-            str(cell.seed),
-            str(cell.failure),
-            str(cell.error)[:200],
-        ]
-        for cell in failed.head(MOST_LISTED).itertuples()
-    ]
+    shown = failed[["method", "series", "seed", "failure", "error"]].head(MOST_LISTED).astype(str)
+    shown["error"] = shown["error"].str[:200]
     notes = [
         f"{len(failed)} of {len(frame)} cells failed; they count in no mean. Tracebacks are in the "
         "JSON files of the cells; caps bench run --retry-failed computes them again."
     ]
     header = ["Method", "Series", "Seed", "Kind", "Error"]
-    return Table("failures", "Failed cells", header, rows, notes)
+    return Table("failures", "Failed cells", header, shown.to_numpy().tolist(), notes)

@@ -15,10 +15,15 @@ from caps.errors import CapsError, InputError
 from caps.replacing import check_room
 
 Set = Annotated[
-    Literal["dev-mini", "dev", "full"] | None,
-    Parameter(name="--set", help="A fixed set of series; everything in the data if left out."),
+    Literal["dev-mini", "dev", "tune", "eva", "full"] | None,
+    Parameter(
+        name="--set",
+        help="dev-mini, dev: fixed lists. eva: what the data hold of TSB-AD's evaluation lists. "
+        "tune: of the others at most 16 a dataset, one channel, to 40,000 rows. Everything in the "
+        "data if left out.",
+    ),
 ]
-LAYOUT = "Zip, folder or CSV file in the layout of TSB-AD; can be repeated."
+LAYOUT = "Zip or CSV file in the layout of TSB-AD, or a folder of them; can be repeated."
 Data = Annotated[list[Path], Parameter(negative="", help=LAYOUT)]
 Limit = Annotated[int | None, Parameter(help="At most so many series of each dataset.")]
 Seeds = Annotated[str, Parameter(help="Seeds separated by commas.")]
@@ -44,6 +49,7 @@ def run(
     limit: Limit = None,
     seeds: Seeds = "0",
     save_scores: Flag = False,
+    operator: Flag = False,
     retry_failed: Flag = False,
     jobs: Jobs = 1,
     minutes: float = 30.0,
@@ -53,6 +59,7 @@ def run(
     """Compute the results that are missing; stop and start again at any time.
 
     Example: caps bench run --data TSB-AD-U.zip --methods caps,lof --out results/
+    Example: caps bench run --data FOLDER --set eva --methods caps,lof --operator --out results/
 
     Args:
         methods: Names separated by commas, or "all".
@@ -60,21 +67,22 @@ def run(
         files: Text file with the names of series, one a line, instead of a set.
         datasets: Datasets to take, separated by commas.
         save_scores: Keep the scores of each whole series as .npy beside its result.
+        operator: Also measure alarms at a budget of 1/1000 rows, in hindsight and live.
         retry_failed: Compute again what failed before.
         minutes: Limit of one method on one series.
     """
     # pandas and scikit-learn: a second that --help does without
-    from caps.bench import METHODS, find_series, listed_names, select, set_names
+    from caps.bench import METHODS, find_series, listed_names, select, series_of
     from caps.bench import run as run_cells
 
     if set_name is not None and files is not None:
         raise InputError("both --set and --files", "give one of them")
     check_room(out)
     wanted = list(METHODS) if methods == "all" else names_in(methods, "--methods caps,lof")
-    names = set_names(set_name) if set_name else listed_names(files) if files else None
+    found = find_series(data)
     chosen = select(
-        find_series(data),
-        names=names,
+        series_of(set_name, found) if set_name else found,
+        names=listed_names(files) if files else None,
         datasets=None if datasets is None else names_in(datasets, "--datasets NAB,UCR"),
         limit=limit,
     )
@@ -87,6 +95,7 @@ def run(
             jobs=jobs,
             minutes=minutes,
             save_scores=save_scores,
+            operator=operator,
             retry_failed=retry_failed,
             engine=engine,
             progress=line.cell,
@@ -123,22 +132,34 @@ def table(
     *,
     published: Annotated[list[Path] | None, Parameter(negative="")] = None,
     common: Flag = False,
+    operator: Flag = False,
+    apart: str | None = None,
     json_output: Json = False,
 ) -> None:
     """Rebuild all tables from the results: printed as Markdown, written in four formats.
 
     Example: caps bench table results/
+    Example: caps bench table results/ --operator --apart TODS
 
     Args:
         folder: Folder that `caps bench run` wrote to; the tables go to its subfolder "tables".
         published: CSV file of TSB-AD's VUS-PR per series, to compare with; can be repeated.
         common: Use only the series that every method finished.
+        operator: Print only the tables of alarms, of `caps bench run --operator`.
+        apart: Datasets that get tables of alarms of their own and count in no other.
     """
     # pandas: half a second that --help does without
     from caps.bench import as_json, build_tables, markdown, write_tables
 
-    tables, frame = build_tables(folder, published=published or (), common=common)
+    separate = () if apart is None else names_in(apart, "--apart TODS")
+    tables, frame = build_tables(folder, published=published or (), common=common, apart=separate)
     written = write_tables(folder, tables, frame)
+    if operator:
+        tables = [each for each in tables if each.name.startswith("operator_")]
+        if not tables:
+            raise InputError(
+                f"{folder} holds no figures of alarms", "run caps bench run again with --operator"
+            )
     if json_output:
         print(json.dumps({each.name: as_json(each) for each in tables}, allow_nan=False))
         return
@@ -225,7 +246,7 @@ def study(
         find_series,
         run_study,
         select,
-        set_names,
+        series_of,
         write_sections,
     )
     from caps.realize import preset_named
@@ -242,8 +263,9 @@ def study(
     if page is not None and not page.is_file():
         raise InputError(f"{page} does not exist", "name a page with marks for the tables")
     check_room(out)
-    names = set_names(set_name) if set_name else None
-    files = select(find_series(data), names=names, limit=limit) if data else []
+    files = find_series(data) if data else []
+    if files:
+        files = select(series_of(set_name, files) if set_name else files, limit=limit)
     failed, line = False, ProgressLine()
     for each in wanted:
         study_run = StudyRun(

@@ -3,14 +3,15 @@
 from collections.abc import Mapping
 from typing import Any
 
-from caps.bench.rendering import Entry, Table, figure
+import pandas as pd
+
+from caps.bench.rendering import Entry, Table, figure, frame_table
 from caps.bench.studies.study import Report, StudyRun
 from caps.inspection import code_clouds, draw_clouds, draw_panels, recombined, view
 from caps.realize import realization_checks
 from caps.represent import representation_checks
-from caps.simulate import simulate_pairs
+from caps.simulate import FAMILIES, simulate_pairs
 
-CHANCE = {"status": 0.5, "family": 1 / 3}
 NOISE, STRUCTURE = "change by new noise", "change by another structure"
 SAMPLES = (0, 1)  # two independent samples of pairs, as the paper draws two projections
 
@@ -31,7 +32,8 @@ def latent(run: StudyRun) -> Report:
         caption = f"t-SNE of the codes of {count} unseen pairs, seed {seed}."
         figures[caption] = draw_clouds(clouds)
         for name, value in shown.items():
-            rows.append([name, str(seed), figure(100 * value), figure(100 * _chance(name))])
+            chance = 1 / len(FAMILIES) if "family" in name else 1 / 2
+            rows.append([name, str(seed), figure(100 * value), figure(100 * chance)])
     table = Table(
         "latent",
         "Who are the neighbours of a code?",
@@ -69,31 +71,29 @@ def recombination(run: StudyRun) -> Report:
         lambda: realization_checks(pretrained, seen.pairs),
     )
     modes = {name: values for name, values in checks.items() if name != "router"}
-    rows: list[list[Entry]] = [
-        [
-            name,
-            figure(values[NOISE], digits=3),
-            figure(values[STRUCTURE], digits=3),
-            figure(values[STRUCTURE] / values[NOISE]),
-            figure(values["rms outside over inside before masking"], digits=3),
-        ]
-        for name, values in modes.items()
-    ]
-    table = Table(
-        "recombination",
-        "One semantic code under other contexts",
-        ["Mode", "Change by new noise", "By another reference", "Ratio", "Outside the support"],
-        rows,
-        [
-            "Root mean square change of the effect, in units of its own size, when only the noise "
-            "or also the reference's structure is exchanged. Outside: size of the effect outside "
-            "its support over inside, before it is cut off; afterwards it is exactly 0."
-        ],
+    table = pd.DataFrame.from_dict(
+        {
+            name: {
+                "Change by new noise": values[NOISE],
+                "By another reference": values[STRUCTURE],
+                "Ratio": values[STRUCTURE] / values[NOISE],
+                "Outside the support": values["rms outside over inside before masking"],
+            }
+            for name, values in modes.items()
+        },
+        orient="index",
     )
+    note = (
+        "Root mean square change of the effect, in units of its own size, when only the noise or "
+        "also the reference's structure is exchanged. Outside: size of the effect outside its "
+        "support over inside, before it is cut off; afterwards it is exactly 0."
+    )
+    digits = {name: 3 for name in table.columns if name != "Ratio"}
+    title = "One semantic code under other contexts"
     return Report(
         "Cross-context recombination",
         [f"{count} unseen simulated pairs, seed {seed}. The pairs drawn are the first clear ones."],
-        [table],
+        [frame_table("recombination", title, table, "Mode", digits, [note])],
         _recombination_verdict(modes),
         {
             "Rows: references. Columns: codes. Framed: the original pairings.": draw_panels(
@@ -108,27 +108,19 @@ def _unseen(run: StudyRun) -> int:
     return int(run.pretrained.facts.get("seed") or 0) + 1
 
 
-def _chance(name: str) -> float:
-    return CHANCE["family" if "family" in name else "status"]
-
-
 def _latent_verdict(facts: Mapping[str, Mapping[str, float]]) -> list[str]:
-    status, family = (
-        [shown[name] for shown in facts.values()]
-        for name in ("same status among neighbours in z_s", "same family among neighbours in z_a")
+    overlap = max(shown["same status among neighbours in z_s"] for shown in facts.values())
+    least = min(shown["same family among neighbours in z_a"] for shown in facts.values())
+    overlaps = "overlap, as in the paper" if overlap < 0.6 else "**do not overlap** as in the paper"
+    organised = (
+        "is organised by family, as in the paper" if least > 0.5 else "is **hardly organised**"
     )
-    lines = []
-    overlap = max(status)
-    says = "overlap, as in the paper" if overlap < 0.6 else "**do not overlap** as in the paper"
-    lines.append(
-        f"Normal and anomalous structure codes {says}: {100 * overlap:.0f} % of neighbours have "
-        "the same status, 50 % if the code does not know it."
-    )
-    least = min(family)
-    says = "is organised by family, as in the paper" if least > 0.5 else "is **hardly organised**"
-    lines.append(f"z_a {says}: {100 * least:.0f} % of neighbours are of the same family.")
-    lines.append("The paper shows projections only and gives no figures.")
-    return lines
+    return [
+        f"Normal and anomalous structure codes {overlaps}: {100 * overlap:.0f} % of neighbours "
+        "have the same status, 50 % if the code does not know it.",
+        f"z_a {organised}: {100 * least:.0f} % of neighbours are of the same family.",
+        "The paper shows projections only and gives no figures.",
+    ]
 
 
 def _recombination_verdict(modes: Mapping[str, Mapping[str, Any]]) -> list[str]:
@@ -140,9 +132,9 @@ def _recombination_verdict(modes: Mapping[str, Mapping[str, Any]]) -> list[str]:
             says = "does **not** depend on the reference beyond the noise, against the paper"
         lines.append(f"{name}: the effect {says} (ratio {ratio:.2f}).")
     noise = [values[NOISE] for values in modes.values()]
-    lines.append(
+    return [
+        *lines,
         f"With code and reference the same, new noise alone changes an effect by {min(noise):.2f} "
         f"to {max(noise):.2f} of its size: a code fixes the kind of an effect more than its "
-        "course. The paper shows examples and gives no figures."
-    )
-    return lines
+        "course. The paper shows examples and gives no figures.",
+    ]

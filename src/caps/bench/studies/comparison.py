@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.resources import files as package_files
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
-from caps.bench.cells import Record, read_cell
+from caps.bench.cells import read_cell
 from caps.bench.datasets import SeriesFile
+from caps.bench.published import paper_studies
 from caps.bench.rendering import Entry, Table, figure
 from caps.bench.runner import planned
 from caps.bench.runner import run as run_cells
@@ -63,28 +63,30 @@ class Comparison:
         header += ["Difference", "Series", "Paper: " + " / ".join(METRICS.values())]
         rows: list[list[Entry]] = []
         for row in self.rows:
-            entries: list[Entry] = [row.label]
             own = means.reindex([row.method])[list(METRICS)].to_numpy(np.float64)[0]
-            entries += [figure(float(value)) for value in own]
-            difference = self.difference(row, "vus_pr")
-            entries.append(figure(difference[0], deviation=difference[1]))
-            entries.append(str(len(self.per_series(row.method, "vus_pr"))))
-            entries.append(self._paper_text(row))
-            rows.append(entries)
+            difference, error = self.difference(row, "vus_pr")
+            theirs = self.paper(row)
+            rows.append(
+                [
+                    row.label,
+                    *(figure(float(value)) for value in own),
+                    figure(difference, deviation=error),
+                    str(len(self.per_series(row.method, "vus_pr"))),
+                    "" if theirs is None else " / ".join(f"{value:.2f}" for value in theirs),
+                ]
+            )
         name = self.study if self.dataset is None else f"{self.study}_{self.dataset}"
         return Table(name, title, header, rows, self._notes())
 
     def verdict(self) -> list[str]:
         """Every row with a figure of the paper: does ours point the same way?"""
-        lines = []
-        for row in self.rows:
-            other = self._row(row.against)
-            if other is None:
-                continue
-            theirs, reference = self.paper(row), self.paper(other)
-            if theirs is None or reference is None:
-                continue
-            lines.append(self._judged(row, other, theirs - reference))
+        pairs = [(row, other) for row in self.rows if (other := self._row(row.against))]
+        figures = [(row, other, self.paper(row), self.paper(other)) for row, other in pairs]
+        lines = [
+            self._judged(row, other, theirs - reference)
+            for row, other, theirs, reference in figures
+            if theirs is not None and reference is not None
+        ]
         return lines or ["The paper gives no figures to compare with."]
 
     def per_series(self, method: str, metric: str) -> "pd.Series[float]":
@@ -92,6 +94,16 @@ class Comparison:
         done = self.frame[(self.frame["status"] == "done") & (self.frame["method"] == method)]
         values: pd.Series[float] = 100 * done.groupby("series")[f"test_{metric}"].mean()
         return values.dropna()
+
+    def curve(self, rows: Sequence[Row]) -> list[float]:
+        """The mean VUS-PR over series of each of these rows."""
+        return [float(self.per_series(row.method, "vus_pr").mean()) for row in rows]
+
+    def paper_curve(self, rows: Sequence[Row]) -> list[float]:
+        """The paper's VUS-PR of these rows, where it has one."""
+        theirs = [self.paper(row) for row in rows]
+        index = list(METRICS).index("vus_pr")
+        return [float(values[index]) for values in theirs if values is not None]
 
     def difference(self, row: Row, metric: str) -> tuple[float, float]:
         """Mean over series of the difference to the row compared with, and its standard error."""
@@ -117,46 +129,41 @@ class Comparison:
 
     def paper(self, row: Row) -> "np.ndarray | None":
         """The paper's figures of a row in the order of METRICS."""
-        figures = paper_figures()
+        figures = paper_studies()
         key = (self.study, row.paper or row.label, self.dataset or "mean")
         if key not in figures.index:
             return None
         return figures.loc[key, list(METRICS)].to_numpy(np.float64)
 
-    def _paper_text(self, row: Row) -> str:
-        theirs = self.paper(row)
-        return "" if theirs is None else " / ".join(f"{value:.2f}" for value in theirs)
-
     def _row(self, label: str | None) -> Row | None:
         return next((row for row in self.rows if row.label == label), None)
 
     def _judged(self, row: Row, other: Row, theirs: np.ndarray) -> str:
-        certain = 0
         parts: list[str] = []
-        clear: list[str] = []
-        weak: list[str] = []
-        for metric, expected in zip(METRICS, theirs, strict=True):
+        sure: list[str] = []  # metrics that differ beyond noise, and those against the paper
+        against: list[str] = []
+        for (metric, name), expected in zip(METRICS.items(), theirs, strict=True):
             mean, error = self.difference(row, metric)
             if not np.isfinite(mean):
                 continue
-            name = METRICS[metric]
             around = f" ± {error:.1f}" if np.isfinite(error) else " on one series"
             parts.append(f"{name} {mean:+.1f}{around} (paper {expected:+.1f})")
-            surely = bool(np.isfinite(error) and abs(mean) > CLEAR * error)
-            certain += surely
+            if np.isfinite(error) and abs(mean) > CLEAR * error:
+                sure.append(name)
             if mean * expected < 0:
-                (clear if surely else weak).append(name)
+                against.append(name)
         if not parts:
             return f"{row.label}: nothing could be scored."
-        says = "points the paper's way in every metric"
-        says += ", beyond noise in " + (f"{certain} of {len(parts)}" if certain else "none")
+        clear = ", ".join(name for name in against if name in sure)
+        weak = ", ".join(name for name in against if name not in sure)
         if clear:
-            says = f"**contradicts the paper** in {', '.join(clear)}"
-            says += (
-                f"; points the other way, not beyond noise, in {', '.join(weak)}" if weak else ""
-            )
+            says = f"**contradicts the paper** in {clear}"
+            says += f"; points the other way, not beyond noise, in {weak}" if weak else ""
         elif weak:
-            says = f"points the other way than the paper in {', '.join(weak)}, not beyond noise"
+            says = f"points the other way than the paper in {weak}, not beyond noise"
+        else:
+            count = f"{len(sure)} of {len(parts)}" if sure else "none"
+            says = f"points the paper's way in every metric, beyond noise in {count}"
         return f"{row.label} against {other.label} {says}: {'; '.join(parts)}."
 
     def _notes(self) -> list[str]:
@@ -191,14 +198,4 @@ def compare(
     )
     tasks = planned(series, methods, run.seeds, run.make)
     records = [read_cell(task.cell.path(run.out)) for task in tasks]
-    return Comparison(study, rows, cell_frame(_present(records)))
-
-
-def paper_figures() -> pd.DataFrame:
-    """The paper's figures of its studies in percent, by study, label and dataset."""
-    with (package_files("caps.bench") / "paper" / "studies.csv").open(encoding="utf-8") as stream:
-        return pd.read_csv(stream, index_col=["study", "label", "dataset"])
-
-
-def _present(records: Sequence[Record | None]) -> list[Record]:
-    return [record for record in records if record is not None]
+    return Comparison(study, rows, cell_frame([each for each in records if each is not None]))

@@ -6,30 +6,41 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from caps.artifacts import replacing
 from caps.bench.datasets import SeriesFile, labelled_spans, load_series
 from caps.bench.rendering import Entry, Table, figure
-from caps.bench.studies.comparison import PROTOCOL, Row, compare
+from caps.bench.studies.comparison import Row
+from caps.bench.studies.detection import Plan, carry_out
 from caps.bench.studies.drawing import draw_curves, draw_stacks
-from caps.bench.studies.parts import DONORS, FEW_REFERENCES, REFERENCES, series_mark
+from caps.bench.studies.parts import (
+    DONORS,
+    FEW_REFERENCES,
+    REFERENCES,
+    labels_under,
+    scaled_channel,
+    series_mark,
+)
 from caps.bench.studies.study import Report, StudyRun
 from caps.bench.studies.variants import PREFIX
-from caps.bench.summary import METRICS
 from caps.errors import InputError
 from caps.recover import known_windows, reference_windows, trim_references
-from caps.series import Scaler
 
 LEVELS = (0, 1, 2, 5, 10, 20, 30)
 QUICK_LEVELS = (0, 10, 30)
-VUS_PR = list(METRICS).index("vus_pr")
 KPI = ("KPI", "IOPS")
 QUICK_KPI = (
     "KPI_301c70d8-1630-35ac-8f96-bc1b6f4359ea_test_tr_1483_1st_1583.csv",
     "KPI_54350a12-7a9d-3ca8-b81f-f886b9d156fd_test_tr_500_1st_590.csv",
 )
 MOST_DONATED = 200  # windows of one series
-WINDOW = 256
+SHARES = {
+    "points": "Points, %",
+    "windows": "References, %",
+    "anomalous_distrusted": "Anomalous points distrusted, %",
+    "normal_distrusted": "Normal points distrusted, %",
+}
 # Of the paper's text: what its training parts hold.
 PAPER_NATURAL = {
     "YAHOO": "122 of 259 files; 0.299 % of points",
@@ -41,135 +52,109 @@ PAPER_NATURAL = {
 
 def contamination(run: StudyRun) -> Report:
     """0 to 30 % of 100 references are anomalous windows of other KPI series."""
-    series = run.needed(datasets=KPI, quick=QUICK_KPI)
     levels = QUICK_LEVELS if run.quick else LEVELS
-    _donate(run, series)
-    rows = []
-    for trimmed in ("", "-trimmed"):
-        note = ", trimmed" if trimmed else ""
-        rows += [
-            Row(
-                f"{level}%{note}",
-                f"{PREFIX}references-{level}{trimmed}",
-                None if level == 0 else f"0%{note}",
-                paper=f"{level}%",
-            )
-            for level in levels
-        ]
-    compared = compare("contamination", run, rows, series)
-    curves: dict[str, list[float]] = {}
-    for name, start in (("as they are", 0), ("trimmed", len(levels))):
-        chosen = rows[start : start + len(levels)]
-        curves[name] = [float(compared.per_series(row.method, "vus_pr").mean()) for row in chosen]
-    theirs = [compared.paper(row) for row in rows[: len(levels)]]
-    curves["paper, as they are"] = [float(each[VUS_PR]) for each in theirs if each is not None]
-    picture = draw_curves(
-        levels, curves, across="contaminated references, percent", up="VUS-PR, percent"
-    )
-    return Report(
+    rows = [
+        Row(
+            f"{level}%{note}",
+            f"{PREFIX}references-{level}{trimmed}",
+            None if level == 0 else f"0%{note}",
+            paper=f"{level}%",
+        )
+        for trimmed, note in (("", ""), ("-trimmed", ", trimmed"))
+        for level in levels
+    ]
+    plan = Plan(
         "Robustness to reference contamination",
-        [
-            *PROTOCOL,
-            f"{FEW_REFERENCES} references of each KPI series; a share of them is replaced by "
-            "windows around anomalies of the test parts of the other series, taken as normal. "
-            "Trimmed: CAPS distrusts what has no likeness among the references, as the estimator "
-            "does; the paper has no such step.",
-        ],
-        [compared.table("Reference contamination")],
-        compared.verdict(),
-        {"VUS-PR by share of contaminated references.": picture},
-        {"series": [file.name for file in series], "levels": list(levels)},
+        rows,
+        f"{FEW_REFERENCES} references of each KPI series; a share of them is replaced by windows "
+        "around anomalies of the test parts of the other series, taken as normal. Trimmed: CAPS "
+        "distrusts what has no likeness among the references, as the estimator does; the paper has "
+        "no such step.",
+        datasets=KPI,
+        quick=QUICK_KPI,
     )
+    _donate(run, run.needed(datasets=plan.datasets, quick=plan.quick))
+    report, compared = carry_out("contamination", plan, run)
+    as_they_are, trimmed = rows[: len(levels)], rows[len(levels) :]
+    curves = {
+        "as they are": compared.curve(as_they_are),
+        "trimmed": compared.curve(trimmed),
+        "paper, as they are": compared.paper_curve(as_they_are),
+    }
+    across = "contaminated references, percent"
+    picture = draw_curves(levels, curves, across=across, up="VUS-PR, percent")
+    figures = {"VUS-PR by share of contaminated references.": picture, **report.figures}
+    return replace(report, figures=figures, facts={**report.facts, "levels": list(levels)})
 
 
 def natural_contamination(run: StudyRun) -> Report:
     """How many references of each dataset hold anomalies, and how many of those are trimmed."""
-    found: dict[str, list[dict[str, Any]]] = {}
     series = replace(run, quick=False).needed()
     if run.quick:
         series = _some_of_each(series, 4)
+    found: list[dict[str, Any]] = []
     for file in series:
         run.say(f"references of {file.name}")
         key = {"series": file.name, "train": file.train, "limit": REFERENCES, "seeds": [0]}
         facts = run.kept("natural-contamination", key, partial(_measured, file))
-        found.setdefault(file.dataset, []).append(facts)
-    rows = [_counted(dataset, found[dataset]) for dataset in sorted(found)]
+        found.append({"dataset": file.dataset, **facts})
+    by_dataset = pd.DataFrame(found).astype(dict.fromkeys(SHARES, float)).groupby("dataset")
+    means = 100 * by_dataset[[*SHARES]].mean()
+    affected = by_dataset["points"].agg(lambda points: (points > 0).sum())
+    files = by_dataset.size()
+    rows: list[list[Entry]] = [
+        [
+            str(name),
+            f"{affected[name]} of {files[name]}",
+            *map(figure, means.loc[name]),
+            PAPER_NATURAL.get(str(name), ""),
+        ]
+        for name in means.index
+    ]
     table = Table(
         "natural_contamination",
         "Anomalies in the training parts",
-        [
-            "Dataset",
-            "Files with any",
-            "Points, %",
-            "References, %",
-            "Anomalous points distrusted, %",
-            "Normal points distrusted, %",
-            "Paper",
-        ],
+        ["Dataset", "Files with any", *SHARES.values(), "Paper"],
         rows,
         [
             "Means over files. References: windows of 256 rows with at least one anomalous row. "
             "Distrusted: by trimming; of anomalous and of normal points of the references."
         ],
     )
-    names = sorted(found)
-    shares = [float(np.mean([each["windows"] for each in found[name]])) for name in names]
     picture = draw_stacks(
-        names,
-        {"hold an anomaly": [100 * share for share in shares]},
+        list(means.index),
+        {"hold an anomaly": means["windows"].to_list()},
         across="references, percent",
     )
+    verdict = []
+    if "TODS" in means.index:
+        share = float(means["windows"]["TODS"])
+        says = "as the paper says" if abs(share - 74) < 10 else "**not** the paper's about 74 %"
+        verdict.append(f"TODS: {share:.0f} % of the references hold an anomaly, {says}.")
+    if "YAHOO" in means.index:
+        share = 100 * affected["YAHOO"] / files["YAHOO"]
+        verdict.append(
+            f"YAHOO: {share:.0f} % of {files['YAHOO']} files have anomalies in training "
+            f"(paper: {100 * 122 / 259:.0f} % of 259)."
+        )
     return Report(
         "Contamination of references",
         ["No detector is trained. Labels of the training part are used to count, nothing else."],
         [table],
-        _natural_verdict(found),
+        verdict or ["The paper gives no figures of these datasets."],
         {"References that hold an anomaly.": picture},
         {"files": len(series)},
     )
-
-
-def _counted(dataset: str, facts: Sequence[dict[str, Any]]) -> list[Entry]:
-    distrusted = [each["anomalous_distrusted"] for each in facts]
-    known = [value for value in distrusted if value is not None]
-    return [
-        dataset,
-        f"{sum(each['points'] > 0 for each in facts)} of {len(facts)}",
-        figure(100 * float(np.mean([each["points"] for each in facts]))),
-        figure(100 * float(np.mean([each["windows"] for each in facts]))),
-        figure(100 * float(np.mean(known)) if known else float("nan")),
-        figure(100 * float(np.mean([each["normal_distrusted"] for each in facts]))),
-        PAPER_NATURAL.get(dataset, ""),
-    ]
-
-
-def _natural_verdict(found: dict[str, list[dict[str, Any]]]) -> list[str]:
-    lines = []
-    if "TODS" in found:
-        share = 100 * float(np.mean([each["windows"] for each in found["TODS"]]))
-        says = "as the paper says" if abs(share - 74) < 10 else "**not** the paper's about 74 %"
-        lines.append(f"TODS: {share:.0f} % of the references hold an anomaly, {says}.")
-    if "YAHOO" in found:
-        facts = found["YAHOO"]
-        share = 100 * float(np.mean([each["points"] > 0 for each in facts]))
-        lines.append(
-            f"YAHOO: {share:.0f} % of {len(facts)} files have anomalies in training "
-            f"(paper: {100 * 122 / 259:.0f} % of 259)."
-        )
-    return lines or ["The paper gives no figures of these datasets."]
 
 
 def _measured(file: SeriesFile) -> dict[str, Any]:
     series = load_series(file)
     marks = series.labels[: series.train].astype(bool)
     rng = np.random.default_rng(0)
-    scaled = Scaler.fit(series.values[: series.train]).transform(series.values[: series.train])
-    references = reference_windows(scaled[:, 0], limit=REFERENCES, rng=rng)
-    rows = references.starts[:, None] + np.arange(WINDOW)
-    labelled = (rows >= 0) & marks[np.maximum(rows, 0)]
+    scaled = scaled_channel(series)[: series.train]
+    references = reference_windows(scaled, limit=REFERENCES, rng=rng)
     trimmed = trim_references(references, rng=rng)
-    rows = trimmed.starts[:, None] + np.arange(WINDOW)
-    still = (rows >= 0) & marks[np.maximum(rows, 0)]
+    labelled, still = labels_under(references, marks), labels_under(trimmed, marks)
     return {
         "points": float(marks.mean()),
         "windows": float(labelled.any(axis=1).mean()),
@@ -191,17 +176,15 @@ def _donate(run: StudyRun, series: Sequence[SeriesFile]) -> None:
     windows, origin = [], []
     for file in series:
         loaded = load_series(file)
-        train = loaded.values[: loaded.train]
-        scaled = Scaler.fit(train).transform(loaded.values)[:, 0]
         anomalies = labelled_spans(loaded.labels, loaded.train)
         if not anomalies:
             continue
-        found = known_windows(scaled, None, anomalies)[0]
+        found = known_windows(scaled_channel(loaded), None, anomalies)[0]
         if len(found) > MOST_DONATED:
             rng = np.random.default_rng(0)
             found = found[np.sort(rng.choice(len(found), MOST_DONATED, replace=False))]
         windows.append(found)
-        origin += [series_mark(train)] * len(found)
+        origin += [series_mark(loaded.values[: loaded.train])] * len(found)
     path = run.out / "kept" / DONORS
     with replacing(path) as temporary, temporary.open("wb") as stream:
         np.savez(stream, windows=np.concatenate(windows), origin=np.array(origin))
@@ -212,5 +195,5 @@ def _some_of_each(files: Sequence[SeriesFile], most: int) -> list[SeriesFile]:
     for file in files:
         taken.setdefault(file.dataset, []).append(file)
     return [
-        file for group in taken.values() for file in group[:: max(1, len(group) // most)][:most]
+        each for group in taken.values() for each in group[:: max(1, len(group) // most)][:most]
     ]

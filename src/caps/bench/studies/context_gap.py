@@ -4,20 +4,20 @@ E tr Cov(R|Z) - E tr Cov(R|C,Z): how much of an effect R the semantics Z leave o
 C settles. The simulator can do what real data cannot: repeat the very same semantics elsewhere.
 """
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 import torch
 
-from caps.bench.rendering import Entry, Table, figure
+from caps.bench.rendering import frame_table
 from caps.bench.studies.drawing import draw_stacks
+from caps.bench.studies.parts import realized
 from caps.bench.studies.study import Report, StudyRun
 from caps.realize import Mode, Pretrained
 from caps.simulate import (
     CATALOGUE,
-    FAMILIES,
     WINDOW,
     Bases,
     Operation,
@@ -32,8 +32,7 @@ ROWS = 192
 SEED = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Variance:
+class Variance(NamedTuple):
     """Parts of the variance of an effect, summed over the window, mean over semantics."""
 
     size: float  # E |R|^2
@@ -45,9 +44,13 @@ class Variance:
         """What knowing the context settles."""
         return self.open - self.left
 
+    @property
+    def share(self) -> float:
+        """The gap in units of the effect's size."""
+        return self.gap / self.size
 
-@dataclass(frozen=True, slots=True)
-class Design:
+
+class Design(NamedTuple):
     """How often everything is repeated."""
 
     supports: int  # for each operation
@@ -58,45 +61,37 @@ class Design:
 def context_gap(run: StudyRun) -> Report:
     """Simulated effects by family, and generated ones by mode."""
     design = Design(2, 16, 4) if run.quick else Design(8, 64, 8)
-    key = {**asdict(design), "seed": SEED}
+    key = {**design._asdict(), "seed": SEED}
     simulated = run.kept("context-gap-simulated", key, lambda: _simulated(design, run))
-    generated = run.kept(
-        "context-gap-generated",
-        {**key, "weights": run.weights_facts()["manifest_sha256"]},
-        lambda: _generated(run.pretrained, design, run),
-    )
-    rows: list[list[Entry]] = []
-    bars: dict[str, tuple[float, float]] = {}
-    for source, parts in (("simulated", simulated), ("generated", generated)):
-        for name, values in parts.items():
-            part = Variance(**values)
-            rows.append([f"{source}: {name}", *_figures(part)])
-            bars[f"{source}: {name}"] = (part.gap / part.size, part.left / part.size)
-    table = Table(
-        "context_gap",
-        "How much of an effect the context decides",
-        [
-            "Effects",
-            "E‖R‖²",
-            "E tr Cov(R given Z)",
-            "E tr Cov(R given C, Z)",
-            "Gap",
-            "Gap / E‖R‖²",
-        ],
-        rows,
-        [
-            "Sums over 256 steps of series with unit standard deviation. exact: operation, support "
-            "and every random number of the operation are repeated, so the context decides the "
-            "rest and E tr Cov(R given C, Z) is 0 by construction. free: only operation and "
-            "support are repeated. generated: code and support are repeated, the experts draw new "
-            "noise."
-        ],
-    )
-    picture = draw_stacks(
-        list(bars),
+    key["weights"] = run.weights_facts()["manifest_sha256"]
+    generated = run.kept("context-gap-generated", key, lambda: _generated(design, run))
+    parts = {
+        f"{source}: {name}": Variance(**values)
+        for source, found in (("simulated", simulated), ("generated", generated))
+        for name, values in found.items()
+    }
+    table = pd.DataFrame(
         {
-            "the context decides": [share for share, _ in bars.values()],
-            "stays open": [left for _, left in bars.values()],
+            "E‖R‖²": {name: part.size for name, part in parts.items()},
+            "E tr Cov(R given Z)": {name: part.open for name, part in parts.items()},
+            "E tr Cov(R given C, Z)": {name: part.left for name, part in parts.items()},
+            "Gap": {name: part.gap for name, part in parts.items()},
+            "Gap / E‖R‖²": {name: part.share for name, part in parts.items()},
+        },
+        index=list(parts),
+    )
+    note = (
+        "Sums over 256 steps of series with unit standard deviation. exact: operation, support "
+        "and every random number of the operation are repeated, so the context decides the rest "
+        "and E tr Cov(R given C, Z) is 0 by construction. free: only operation and support are "
+        "repeated. generated: code and support are repeated, the experts draw new noise."
+    )
+    title = "How much of an effect the context decides"
+    picture = draw_stacks(
+        list(parts),
+        {
+            "the context decides": [part.share for part in parts.values()],
+            "stays open": [part.left / part.size for part in parts.values()],
         },
         across="share of E‖R‖²",
     )
@@ -109,10 +104,10 @@ def context_gap(run: StudyRun) -> Report:
             "is the variance over contexts of the conditional mean, freed of the noise of that "
             "mean.",
         ],
-        [table],
-        _verdict(simulated, generated),
+        [frame_table("context_gap", title, table, "Effects", {"Gap / E‖R‖²": 3}, [note])],
+        _verdict(parts),
         {"What the context decides of an effect.": picture},
-        {"simulated": simulated, "generated": generated, "design": asdict(design)},
+        {"simulated": simulated, "generated": generated, "design": design._asdict()},
     )
 
 
@@ -132,16 +127,8 @@ def decompose(effects: np.ndarray) -> Variance:
     return Variance(float(size), float(between + left), float(left))
 
 
-def _figures(part: Variance) -> list[Entry]:
-    values = (part.size, part.open, part.left, part.gap)
-    return [*(figure(value) for value in values), figure(part.gap / part.size, digits=3)]
-
-
 def _mean(parts: Sequence[Variance]) -> dict[str, float]:
-    return {
-        name: float(np.mean([getattr(part, name) for part in parts]))
-        for name in ("size", "open", "left")
-    }
+    return Variance(*np.mean(parts, axis=0).tolist())._asdict()
 
 
 def _simulated(design: Design, run: StudyRun) -> dict[str, dict[str, float]]:
@@ -193,28 +180,21 @@ def _repeated(
     return {"exact": exact, "free": free}
 
 
-def _generated(
-    pretrained: Pretrained, design: Design, run: StudyRun
-) -> dict[str, dict[str, float]]:
+def _generated(design: Design, run: StudyRun) -> dict[str, dict[str, float]]:
     """Variances of what the experts make of the same code and support on many references."""
     rng = np.random.default_rng(SEED)
-    bases = survey(*draw_normal(rng, ROWS, LENGTH))
+    series = survey(*draw_normal(rng, ROWS, LENGTH)).series
     found: dict[str, dict[str, float]] = {}
-    for mode in pretrained.modes:
+    for mode in run.pretrained.modes:
         run.say(f"generating effects of mode {mode.name}")
         parts = []
         for _ in range(2 * design.supports):
-            windows = _contexts(bases, design.contexts, rng)
-            parts.append(decompose(_realized(pretrained, mode, windows, design, rng)))
+            row = rng.choice(len(series), design.contexts, replace=design.contexts > len(series))
+            origin = rng.integers(0, series.shape[1] - WINDOW, design.contexts)
+            windows = series[row[:, None], origin[:, None] + np.arange(WINDOW)].astype(np.float32)
+            parts.append(decompose(_realized(run.pretrained, mode, windows, design.draws, rng)))
         found[mode.name] = _mean(parts)
     return found
-
-
-def _contexts(bases: Bases, count: int, rng: np.random.Generator) -> np.ndarray:
-    row = rng.choice(len(bases.series), count, replace=count > len(bases.series))
-    origin = rng.integers(0, bases.length - WINDOW, count)
-    windows = bases.series[row[:, None], origin[:, None] + np.arange(WINDOW)]
-    return np.asarray(windows, dtype=np.float32)
 
 
 @torch.no_grad()
@@ -222,54 +202,44 @@ def _realized(
     pretrained: Pretrained,
     mode: Mode,
     windows: np.ndarray,
-    design: Design,
+    draws: int,
     rng: np.random.Generator,
 ) -> np.ndarray:
-    contexts, draws = len(windows), design.draws
+    contexts = len(windows)
     structure, _ = pretrained.encode(torch.from_numpy(windows))
     code = torch.from_numpy(mode.prior.sample(1, rng)).expand(contexts * draws, -1)
-    support = torch.from_numpy(mode.pool.sample(1, rng)).float().expand(contexts * draws, -1)
-    drawn = pretrained.realize(
+    support = mode.pool.sample(1, rng).repeat(contexts * draws, axis=0)
+    drawn = realized(
+        pretrained,
         mode,
         structure.repeat_interleave(draws, 0),
-        code,
         support,
-        blur=pretrained.preset.realize.semantic_blur,
-        generator=torch.Generator().manual_seed(int(rng.integers(2**62))),
+        code,
+        seed=int(rng.integers(2**62)),
     )
     if pretrained.preset.realize.mechanism == "sequence":
-        drawn = drawn - torch.from_numpy(windows).repeat_interleave(draws, 0)
-    return np.asarray((drawn * support).reshape(contexts, draws, -1).numpy(), dtype=np.float64)
+        drawn = drawn - windows.repeat(draws, axis=0)
+    return np.asarray((drawn * support).reshape(contexts, draws, -1), dtype=np.float64)
 
 
-def _verdict(
-    simulated: dict[str, dict[str, float]], generated: dict[str, dict[str, float]]
-) -> list[str]:
+def _verdict(parts: Mapping[str, Variance]) -> list[str]:
     lines = []
-    for family in FAMILIES:
-        values = simulated.get(f"{family}, exact")
-        if values is None:
-            continue
-        part = Variance(**values)
-        share = part.gap / part.size
-        says = "as the theory needs" if share > 0.05 else "**hardly any**, against the paper's case"
-        lines.append(
-            f"{family}: with exactly repeated semantics the context decides {share:.0%} of the "
-            f"effect's energy, {says}."
-        )
-    for name, values in generated.items():
-        part = Variance(**values)
-        simulated_part = simulated.get(f"{name}, free")
-        theirs = ""
-        if simulated_part is not None:
-            other = Variance(**simulated_part)
-            theirs = (
-                f" (simulated effects, semantics repeated freely: {other.gap / other.size:.0%})"
+    for name, part in parts.items():
+        source, _, what = name.partition(": ")
+        if source == "generated":
+            other = parts.get(f"simulated: {what}, free")
+            freely = "simulated effects, semantics repeated freely"
+            theirs = "" if other is None else f" ({freely}: {other.share:.0%})"
+            says = "" if part.gap > 0 else ": **no context dependence** can be seen"
+            lines.append(
+                f"Expert of {what}: the context decides {part.share:.0%} of what it "
+                f"generates{theirs}{says}."
             )
-        says = "" if part.gap > 0 else ": **no context dependence** can be seen"
-        lines.append(
-            f"Expert of {name}: the context decides {part.gap / part.size:.0%} of what it "
-            f"generates{theirs}{says}."
-        )
-    lines.append("The paper states the gap and gives no figure of it.")
-    return lines
+        elif what.endswith(", exact"):
+            enough = part.share > 0.05
+            says = "as the theory needs" if enough else "**hardly any**, against the paper's case"
+            lines.append(
+                f"{what.removesuffix(', exact')}: with exactly repeated semantics the context "
+                f"decides {part.share:.0%} of the effect's energy, {says}."
+            )
+    return [*lines, "The paper states the gap and gives no figure of it."]

@@ -31,28 +31,18 @@ def cost(run: StudyRun) -> Report:
     stages = run.pretrained.facts.get("stages", {})
     minutes = sum(float(stage["seconds"]) for stage in stages.values()) / 60
     preset = run.pretrained.preset
+    pretraining = f"Pretraining, {preset.pairs:,} pairs (preset {preset.name})"
+    alone, long = measured["alone"], measured["long"]
     rows: list[list[Entry]] = [
         [
-            f"Pretraining, {preset.pairs:,} pairs (preset {preset.name}), minutes by the clock",
+            f"{pretraining}, minutes by the clock",
             figure(minutes if stages else float("nan"), digits=1),
             PAPER_TRAINING,
         ],
         ["Counterpart, ms a pair", figure(measured["pair"]), f"{PAPER_GENERATION:g}"],
-        [
-            "Detector, training on one series, s",
-            figure(measured["training"]),
-            "not given",
-        ],
-        [
-            f"Scoring one window of {WINDOW} rows alone, ms",
-            figure(measured["alone"]),
-            f"{PAPER_DETECTION:g}",
-        ],
-        [
-            f"Scoring a long series, ms for each {WINDOW} rows",
-            figure(measured["long"], digits=3),
-            "not given",
-        ],
+        ["Detector, training on one series, s", figure(measured["training"]), "not given"],
+        [f"Scoring one window of {WINDOW} rows alone, ms", figure(alone), f"{PAPER_DETECTION:g}"],
+        [f"Scoring a long series, ms for each {WINDOW} rows", figure(long, digits=3), "not given"],
     ]
     table = Table(
         "cost",
@@ -115,12 +105,10 @@ def _timed(work: Callable[[], Result]) -> tuple[Result, float]:
 
 def _verdict(measured: dict[str, float]) -> list[str]:
     lines = []
-    for name, key, theirs in (
-        ("A counterpart", "pair", PAPER_GENERATION),
-        ("Scoring a window", "alone", PAPER_DETECTION),
+    for name, ours, theirs in (
+        ("A counterpart", measured["pair"], PAPER_GENERATION),
+        ("Scoring a window", measured["alone"], PAPER_DETECTION),
     ):
-        ours = measured[key]
         says = "less than" if ours < theirs else "**more than**"
         lines.append(f"{name} costs {ours:.1f} ms, {says} the paper's {theirs:g} ms.")
-    lines.append("Hardware and networks differ: the paper names neither.")
-    return lines
+    return [*lines, "Hardware and networks differ: the paper names neither."]

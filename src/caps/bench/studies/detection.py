@@ -1,29 +1,21 @@
-"""Studies that compare detection by variants of CAPS on the same labelled series."""
+"""Studies that compare detection by variants of CAPS on the same labelled series: one table."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from caps.bench.datasets import SeriesFile
 from caps.bench.rendering import Table, figure
 from caps.bench.studies.comparison import PROTOCOL, Comparison, Row, compare
 from caps.bench.studies.drawing import draw_curves
-from caps.bench.studies.study import MULTIVARIATE, Report, StudyRun
-from caps.bench.studies.variants import PREFIX, TRAINED
-from caps.bench.studies.weights import AMOUNTS, CLUSTERS, budget, recipes, trained, with_prior
-from caps.bench.summary import METRICS
+from caps.bench.studies.study import MULTIVARIATE, QUICK_SERIES, Report, StudyRun
+from caps.bench.studies.variants import ALONE, PREFIX, TRAINED
+from caps.bench.studies.weights import AMOUNTS, CLUSTERS, PRIOR, budget, recipes, trained
 from caps.inspection import draw_confusion, view
-from caps.realize import PRIORS, PriorKind, router_figures
+from caps.realize import router_figures
 from caps.simulate import simulate_pairs
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-ALONE = f"{PREFIX}alone"
 UNSEEN = 1  # added to the seed of a pretraining for pairs it has not seen
-CAPTION = "Differences in VUS-PR, series by series."
 # With anomalies in the training part, or there would be nothing to learn from.
 QUICK_LABELLED = (
     "280_NEK_id_4_WebService_tr_500_1st_231.csv",
@@ -31,93 +23,133 @@ QUICK_LABELLED = (
     "568_YAHOO_id_18_WebService_tr_500_1st_333.csv",
 )
 QUICK_MULTIVARIATE = ("013_MSL_id_12_Sensor_tr_554_1st_1200.csv",)
+MADE = f"{PREFIX}{TRAINED}"  # followed by the recipe of weights that are made for the study
+WITH_PRIOR = f"{MADE}{PRIOR}"
+OWN, KNOWN, DIFFUSION = "CAPS, study's budget", "Knowledge-based K=3", "CAPS (diffusion)"
+MOST = f"{AMOUNTS[-1]:,} pairs"
 
 
-def ablations(run: StudyRun) -> Report:
-    """The paper's four controlled comparisons."""
-    rows = [
-        Row("CAPS", ALONE),
-        Row("Shuffled residuals", f"{PREFIX}shuffled", "CAPS"),
-        Row("Direct source-residual injection", f"{PREFIX}direct", "CAPS"),
-        _made(run, "CAPS, study's budget", "default", paper="CAPS"),
-        _made(run, "w/o residual parameterization", "sequence", "CAPS, study's budget"),
-        _made(run, "w/o counterfactual loss", "no-cf", "CAPS, study's budget"),
-    ]
-    return _report(
-        run,
-        "ablations",
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a study compares, and on which series."""
+
+    title: str
+    rows: Sequence[Row]
+    protocol: str = ""
+    datasets: Sequence[str] | None = None
+    quick: Sequence[str] = QUICK_SERIES
+    most: int | None = None  # series of a quick study
+    by_dataset: bool = False  # a table for each, and none over all
+
+
+PLANS = {
+    "ablations": Plan(
         "Ablations and controlled comparisons",
-        rows,
-        protocol=[budget(run)],
-    )
-
-
-def supervised(run: StudyRun) -> Report:
-    """Labels of the training part instead of recovered supervision."""
-    rows = [
-        Row("CAPS", ALONE),
-        Row("TCN-Supervised (BCE)", "tcn-supervised", "CAPS"),
-        Row("Weighted BCE", "tcn-supervised-weighted", "CAPS"),
-        Row("Balanced Window Sampling", "tcn-supervised-balanced", "CAPS"),
-        Row("Focal Loss", "tcn-supervised-focal", "CAPS"),
-    ]
-    return _report(
-        run,
-        "supervised",
-        "Recovered against label-supervised training",
-        rows,
-        series=run.needed(datasets=("YAHOO", "NEK", "TODS"), quick=QUICK_LABELLED),
-        by_dataset=True,
-        protocol=["The supervised rows see the labels of the training part; CAPS sees none."],
-    )
-
-
-def coverage(run: StudyRun) -> Report:
-    """The mode most like the target's anomalies is left out."""
-    rows = [
-        Row("CAPS", f"{PREFIX}all-modes"),
-        Row("w/o highest-associated mode", f"{PREFIX}without-mode", "CAPS"),
-    ]
-    return _report(
-        run,
-        "coverage",
-        "Coverage stress test",
-        rows,
-        protocol=[
-            "The mode is chosen for each series by a tenth of its anomalous test windows, on which "
-            "nothing is trained; the other modes make its counterparts in turn, so their number "
-            "stays."
+        [
+            Row("CAPS", ALONE),
+            Row("Shuffled residuals", f"{PREFIX}shuffled", "CAPS"),
+            Row("Direct source-residual injection", f"{PREFIX}direct", "CAPS"),
+            Row(OWN, f"{MADE}default", paper="CAPS"),
+            Row("w/o residual parameterization", f"{MADE}sequence", OWN),
+            Row("w/o counterfactual loss", f"{MADE}no-cf", OWN),
         ],
-    )
-
-
-def modes(run: StudyRun) -> Report:
-    """Families against clusters of the semantic codes."""
-    known = "Knowledge-based K=3"
-    rows = [_made(run, known, "default")]
-    rows += [_made(run, f"K-means K={k}", f"clusters-{k}", known) for k in CLUSTERS]
-    return _report(
-        run,
-        "modes",
+    ),
+    "supervised": Plan(
+        "Recovered against label-supervised training",
+        [
+            Row("CAPS", ALONE),
+            Row("TCN-Supervised (BCE)", "tcn-supervised", "CAPS"),
+            Row("Weighted BCE", "tcn-supervised-weighted", "CAPS"),
+            Row("Balanced Window Sampling", "tcn-supervised-balanced", "CAPS"),
+            Row("Focal Loss", "tcn-supervised-focal", "CAPS"),
+        ],
+        "The supervised rows see the labels of the training part; CAPS sees none.",
+        datasets=("YAHOO", "NEK", "TODS"),
+        quick=QUICK_LABELLED,
+        by_dataset=True,
+    ),
+    "coverage": Plan(
+        "Coverage stress test",
+        [
+            Row("CAPS", f"{PREFIX}all-modes"),
+            Row("w/o highest-associated mode", f"{PREFIX}without-mode", "CAPS"),
+        ],
+        "The mode is chosen for each series by a tenth of its anomalous test windows, on which "
+        "nothing is trained; the other modes make its counterparts in turn, so their number stays.",
+    ),
+    "modes": Plan(
         "Mode construction and granularity",
-        rows,
-        protocol=[budget(run), "K also changes the number of counterparts for each reference."],
-    )
+        [
+            Row(KNOWN, f"{MADE}default"),
+            *(Row(f"K-means K={k}", f"{MADE}clusters-{k}", KNOWN) for k in CLUSTERS),
+        ],
+        "K also changes the number of counterparts for each reference.",
+    ),
+    "diagnosis": Plan(
+        "Diagnosis and targeted mode selection",
+        [Row("CAPS", ALONE), Row("CAPS(Diagnosis)", f"{PREFIX}diagnosis", "CAPS")],
+        "Diagnosis is told a tenth of the anomalous test windows (at least one) and is scored on "
+        "all of them: an easier task than the one of CAPS. rho = 0.8.",
+    ),
+    "realization": Plan(
+        "Alternative realization mechanisms",
+        [
+            Row(DIFFUSION, f"{MADE}default"),
+            Row("Direct source-residual injection", f"{PREFIX}direct", DIFFUSION),
+            Row("VAE residual generator", f"{MADE}vae", DIFFUSION),
+        ],
+        "Direct injection needs no weights; its modes are the families.",
+    ),
+    "architecture": Plan(
+        "Detector architecture",
+        [
+            Row("CAPS (TCN)", ALONE),
+            Row("CAPS (Transformer)", f"{PREFIX}transformer", "CAPS (TCN)"),
+        ],
+        "Same pairs, same number of training steps.",
+    ),
+    "prior": Plan(
+        "Prior sensitivity",
+        [
+            Row("Diagonal Gaussian", f"{WITH_PRIOR}diagonal"),
+            Row("Isotropic Gaussian", f"{WITH_PRIOR}isotropic", "Diagonal Gaussian"),
+            Row("Full-covariance Gaussian", f"{WITH_PRIOR}full", "Diagonal Gaussian"),
+            Row("Student-t", f"{WITH_PRIOR}student", "Diagonal Gaussian"),
+        ],
+        "All four priors are fitted to the codes of the same simulated pairs; the experts stay as "
+        "they are, trained with samples of diagonal priors.",
+    ),
+    "amount": Plan(
+        "Amount of simulated data",
+        [
+            Row(MOST, f"{MADE}pairs-{AMOUNTS[-1]}"),
+            *(Row(f"{n:,} pairs", f"{MADE}pairs-{n}", MOST) for n in AMOUNTS[:-1]),
+        ],
+        "As many epochs for every amount, as in the paper: fewer pairs mean fewer updates too.",
+    ),
+    "multivariate": Plan(
+        "Multivariate extension",
+        [
+            Row("CAPS (Max)", ALONE),
+            Row("CAPS (Top5-mean)", f"{PREFIX}top5", "CAPS (Max)"),
+        ],
+        "Channels are combined by their evidence, -log p of the detector's scores.",
+        datasets=MULTIVARIATE,
+        quick=QUICK_MULTIVARIATE,
+        most=1,
+        by_dataset=True,
+    ),
+}
+
+
+def planned_study(name: str, run: StudyRun) -> Report:
+    """The plan of this name, and nothing else."""
+    return carry_out(name, PLANS[name], run)[0]
 
 
 def diagnosis(run: StudyRun) -> Report:
-    """Known anomalies choose the modes."""
-    rows = [Row("CAPS", ALONE), Row("CAPS(Diagnosis)", f"{PREFIX}diagnosis", "CAPS")]
-    report = _report(
-        run,
-        "diagnosis",
-        "Diagnosis and targeted mode selection",
-        rows,
-        protocol=[
-            "Diagnosis is told a tenth of the anomalous test windows (at least one) and is scored "
-            "on all of them: an easier task than the one of CAPS. rho = 0.8."
-        ],
-    )
+    """The plan of this name, and how well the router tells modes."""
+    report = planned_study("diagnosis", run)
     pretrained = run.pretrained
     seed = int(pretrained.facts.get("seed") or 0) + UNSEEN
     seen = view(pretrained, simulate_pairs(300 if run.quick else 3_000, seed=seed))
@@ -127,87 +159,22 @@ def diagnosis(run: StudyRun) -> Report:
         f"pair's own mode in {routed['accuracy']:.1%}."
     )
     figures = {caption: draw_confusion(np.array(routed["confusion"]), seen.names)}
-    return replace(
-        report,
-        figures={**figures, **report.figures},
-        facts={**report.facts, "router": routed},
-    )
-
-
-def realization(run: StudyRun) -> Report:
-    """Direct, VAE and diffusion."""
-    diffusion = "CAPS (diffusion)"
-    rows = [
-        _made(run, diffusion, "default"),
-        Row("Direct source-residual injection", f"{PREFIX}direct", diffusion),
-        _made(run, "VAE residual generator", "vae", diffusion),
-    ]
-    return _report(
-        run,
-        "realization",
-        "Alternative realization mechanisms",
-        rows,
-        protocol=[budget(run), "Direct injection needs no weights; its modes are the families."],
-    )
-
-
-def architecture(run: StudyRun) -> Report:
-    """TCN against Transformer."""
-    rows = [
-        Row("CAPS (TCN)", ALONE),
-        Row("CAPS (Transformer)", f"{PREFIX}transformer", "CAPS (TCN)"),
-    ]
-    return _report(
-        run,
-        "architecture",
-        "Detector architecture",
-        rows,
-        protocol=["Same pairs, same number of training steps."],
-    )
-
-
-def prior(run: StudyRun) -> Report:
-    """Four families of priors."""
-    names: dict[PriorKind, str] = {
-        "diagonal": "Diagonal Gaussian",
-        "isotropic": "Isotropic Gaussian",
-        "full": "Full-covariance Gaussian",
-        "student": "Student-t",
-    }
-    rows = []
-    for kind in (each for each in names if each in PRIORS):
-        against = None if kind == "diagonal" else names["diagonal"]
-        made = with_prior(run, kind)
-        rows.append(Row(names[kind], f"{PREFIX}{TRAINED}{made.name}", against))
-    return _report(
-        run,
-        "prior",
-        "Prior sensitivity",
-        rows,
-        protocol=[
-            "All four priors are fitted to the codes of the same simulated pairs; the experts stay "
-            "as they are, trained with samples of diagonal priors."
-        ],
-    )
+    facts = {**report.facts, "router": routed}
+    return replace(report, figures={**figures, **report.figures}, facts=facts)
 
 
 def amount(run: StudyRun) -> Report:
-    """5,000 to 48,000 simulated pairs."""
-    most = f"{AMOUNTS[-1]:,} pairs"
-    rows = [_made(run, most, f"pairs-{AMOUNTS[-1]}")]
-    rows += [_made(run, f"{count:,} pairs", f"pairs-{count}", most) for count in AMOUNTS[:-1]]
-    scaled = recipes(run)[f"pairs-{AMOUNTS[-1]}"].pairs
-    note = "As many epochs for every amount, as in the paper: fewer pairs mean fewer updates too."
-    if scaled != AMOUNTS[-1]:
-        note += f" Scaled down for a quick study: {scaled:,} pairs stand for {AMOUNTS[-1]:,}."
-    report = _report(
-        run,
-        "amount",
-        "Amount of simulated data",
-        rows,
-        protocol=[budget(run), note],
-        draw=_amount_curves,
+    """The plan of this name, as curves too, and what the pretrainings took."""
+    report, compared = carry_out("amount", PLANS["amount"], run)
+    ordered = sorted(compared.rows, key=lambda row: int(row.method.rpartition("-")[2]))
+    picture = draw_curves(
+        AMOUNTS,
+        {"ours": compared.curve(ordered), "paper": compared.paper_curve(ordered)},
+        across="simulated pairs (the paper's amounts)",
+        up="VUS-PR, percent, mean over series",
+        logarithmic=True,
     )
+    pairs = [recipes(run)[f"pairs-{count}"].pairs for count in AMOUNTS]
     costs = Table(
         "amount_cost",
         "Training time by amount",
@@ -215,90 +182,42 @@ def amount(run: StudyRun) -> Report:
         [
             [
                 f"{count:,}",
-                f"{recipes(run)[f'pairs-{count}'].pairs:,}",
+                f"{made:,}",
                 figure(trained(run, f"pairs-{count}").minutes),
                 figure(theirs, digits=1),
             ]
-            for count, theirs in zip(AMOUNTS, (23.6, 48.5, 95.1, 180.5), strict=True)
+            for count, made, theirs in zip(AMOUNTS, pairs, (23.6, 48.5, 95.1, 180.5), strict=True)
         ],
         ["By the clock, all stages, on this machine and beside whatever else it did."],
     )
-    return replace(report, tables=[*report.tables, costs])
+    protocol = list(report.protocol)
+    if pairs[-1] != AMOUNTS[-1]:
+        protocol.append(f"Scaled down for a quick study: {pairs[-1]:,} pairs stand for {MOST}.")
+    figures = {**report.figures, "VUS-PR, ours and the paper's.": picture}
+    return replace(report, protocol=protocol, tables=[*report.tables, costs], figures=figures)
 
 
-def multivariate(run: StudyRun) -> Report:
-    """Max against Top5-mean over channels."""
-    rows = [
-        Row("CAPS (Max)", ALONE),
-        Row("CAPS (Top5-mean)", f"{PREFIX}top5", "CAPS (Max)"),
-    ]
-    return _report(
-        run,
-        "multivariate",
-        "Multivariate extension",
-        rows,
-        series=run.needed(datasets=MULTIVARIATE, quick=QUICK_MULTIVARIATE, most=1),
-        by_dataset=True,
-        protocol=["Channels are combined by their evidence, -log p of the detector's scores."],
+def carry_out(name: str, plan: Plan, run: StudyRun) -> tuple[Report, Comparison]:
+    """Make the weights, compare the rows and judge them against the paper."""
+    series = run.needed(datasets=plan.datasets, quick=plan.quick, most=plan.most)
+    made = [row.method.removeprefix(MADE) for row in plan.rows if row.method.startswith(MADE)]
+    protocol = [*PROTOCOL, plan.protocol]
+    if not set(made).isdisjoint(recipes(run)):
+        made.insert(0, "default")  # first: others share with it
+        protocol.insert(1, budget(run))
+    for recipe in made:
+        trained(run, recipe)
+    compared = compare(name, run, plan.rows, series)
+    names = sorted({file.dataset for file in series})
+    parts = [("", compared)]
+    if plan.by_dataset:
+        parts = [(each, compared.only(each)) for each in names]
+    report = Report(
+        plan.title,
+        [line for line in protocol if line],
+        [part.table(f"{plan.title}: {each}" if each else plan.title) for each, part in parts],
+        [f"{each}: {line}" if each else line for each, part in parts for line in part.verdict()],
+        {"Differences in VUS-PR, series by series.": compared.picture()},
+        {"series": [file.name for file in series], "datasets": names},
     )
-
-
-def _made(
-    run: StudyRun, label: str, recipe: str, against: str | None = None, paper: str | None = None
-) -> Row:
-    """A row whose weights are made for the study, after those that it shares with."""
-    trained(run, "default")
-    return Row(label, f"{PREFIX}{TRAINED}{trained(run, recipe).name}", against, paper)
-
-
-def _report(
-    run: StudyRun,
-    name: str,
-    title: str,
-    rows: Sequence[Row],
-    *,
-    series: Sequence[SeriesFile] | None = None,
-    by_dataset: bool = False,
-    protocol: Sequence[str] = (),
-    draw: "Callable[[Comparison], Figure] | None" = None,
-) -> Report:
-    chosen = run.needed() if series is None else series
-    compared = compare(name, run, rows, chosen)
-    parts: list[tuple[str | None, Comparison]] = [(None, compared)]
-    if by_dataset:
-        found = sorted({file.dataset for file in chosen})
-        parts = [(each, compared.only(each)) for each in found]
-    tables, verdict = [], []
-    for dataset, part in parts:
-        tables.append(part.table(title if dataset is None else f"{title}: {dataset}"))
-        start = "" if dataset is None else f"{dataset}: "
-        verdict += [f"{start}{line}" for line in part.verdict()]
-    figures = {CAPTION: compared.picture()}
-    if draw is not None:
-        figures["VUS-PR, ours and the paper's."] = draw(compared)
-    names = [file.name for file in chosen]
-    return Report(
-        title,
-        [*PROTOCOL, *protocol],
-        tables,
-        verdict,
-        figures,
-        {"series": names, "datasets": sorted({file.dataset for file in chosen})},
-    )
-
-
-def _amount_curves(compared: Comparison) -> "Figure":
-    by_label = {row.label: row for row in compared.rows}
-    ordered = [by_label[f"{count:,} pairs"] for count in AMOUNTS]
-    vus_pr = list(METRICS).index("vus_pr")
-    theirs = [compared.paper(row) for row in ordered]
-    return draw_curves(
-        AMOUNTS,
-        {
-            "ours": [float(compared.per_series(row.method, "vus_pr").mean()) for row in ordered],
-            "paper": [float(values[vus_pr]) for values in theirs if values is not None],
-        },
-        across="simulated pairs (the paper's amounts)",
-        up="VUS-PR, percent, mean over series",
-        logarithmic=True,
-    )
+    return report, compared

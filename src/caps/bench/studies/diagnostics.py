@@ -1,25 +1,28 @@
 """Generated counterparts beside real anomalies, as a trained detector sees them (appendix D.4)."""
 
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import torch
 from scipy.stats import wasserstein_distance
 from sklearn.neighbors import NearestNeighbors
 from torch import Tensor
 
-from caps.bench.datasets import LabelledSeries, SeriesFile, labelled_spans, load_series
-from caps.bench.rendering import Entry, Table, figure
+from caps.bench.datasets import SeriesFile, labelled_spans, load_series
+from caps.bench.rendering import frame_table
 from caps.bench.studies.drawing import draw_stacks
+from caps.bench.studies.parts import realized, scaled_channel
 from caps.bench.studies.study import Report, StudyRun
 from caps.network import Detector, DetectorConfig, held_out_blocks, train_detector
 from caps.realize import Pretrained, draw_source_residuals
 from caps.recover import RULES, References, Site, known_windows, recover_pairs, reference_windows
-from caps.series import Scaler
 
-SOURCES = ("Rule-based injection", "Direct source-residual injection", "CAPS")
-PAPER = {SOURCES[0]: (0.4531, 0.6218), SOURCES[1]: (0.4783, 0.6712), SOURCES[2]: (0.3990, 0.6123)}
+DISTANCES = ("score", "feature")
+RULE_BASED, DIRECT, OURS = "Rule-based injection", "Direct source-residual injection", "CAPS"
+PAPER = {RULE_BASED: (0.4531, 0.6218), DIRECT: (0.4783, 0.6712), OURS: (0.3990, 0.6123)}
 NEIGHBOURS = 5
 TRAINING = 384  # references that the detector learns from
 MOST_REAL = 256
@@ -29,34 +32,25 @@ WINDOW = 256
 def diagnostics(run: StudyRun) -> Report:
     """Score and feature distances of three kinds of counterparts to real anomalies."""
     held = 16 if run.quick else 96
-    found: dict[str, dict[str, list[dict[str, Any]]]] = {}
+    shared = {
+        "held": held,
+        "weights": run.weights_facts()["manifest_sha256"],
+        "detector": (run.detector or DetectorConfig()).to_dict(),
+    }
+    found: list[dict[str, Any]] = []
     skipped = 0
-    for file in run.needed():
-        for seed in run.seeds:
-            key = {
-                "series": file.name,
-                "seed": seed,
-                "held": held,
-                "weights": run.weights_facts()["manifest_sha256"],
-                "detector": (run.detector or DetectorConfig()).to_dict(),
-            }
-            run.say(f"counterparts on {file.name}")
-            measured = run.kept("diagnostics", key, partial(_measured, run, file, seed, held))
-            if not measured:
-                skipped += 1
-            for source, distances in measured.items():
-                found.setdefault(source, {}).setdefault(file.dataset, []).append(distances)
-    rows: list[list[Entry]] = []
-    means: dict[str, tuple[float, float]] = {}
-    for source in SOURCES:
-        means[source] = (_mean(found, source, "score"), _mean(found, source, "feature"))
-        rows.append(
-            [
-                source,
-                *(figure(value, digits=4) for value in means[source]),
-                *(figure(value, digits=4) for value in PAPER[source]),
-            ]
-        )
+    for file, seed in product(run.needed(), run.seeds):
+        run.say(f"counterparts on {file.name}")
+        key = {"series": file.name, "seed": seed, **shared}
+        measured = run.kept("diagnostics", key, partial(_measured, run, file, seed, held))
+        skipped += not measured
+        of_file = {"dataset": file.dataset, "series": file.name}
+        found += [{"source": source, **of_file, **each} for source, each in measured.items()]
+    frame = pd.DataFrame(found, columns=["source", "dataset", *DISTANCES])
+    by_dataset = frame.groupby(["source", "dataset"])[[*DISTANCES]].mean()
+    means = by_dataset.groupby("source").mean().reindex(list(PAPER))
+    paper = pd.DataFrame.from_dict(PAPER, orient="index", columns=[*DISTANCES])
+    table = pd.concat([means, paper.add_prefix("Paper: ")], axis=1).rename(columns=str.capitalize)
     notes = [
         "Lower is nearer to real anomalies. Score: Wasserstein distance between the distributions "
         "of the mean score on the support. Feature: mean distance to the five nearest real "
@@ -65,10 +59,12 @@ def diagnostics(run: StudyRun) -> Report:
     if skipped:
         notes.append(f"Left out: {skipped} series without enough held-out rows or real anomalies.")
     picture = draw_stacks(
-        [f"{source}: {kind}" for source in SOURCES for kind in ("score", "feature")],
-        {"distance to real anomalies": [value for source in SOURCES for value in means[source]]},
+        [f"{source}: {kind}" for source, kind in product(PAPER, DISTANCES)],
+        {"distance to real anomalies": means.to_numpy().ravel().tolist()},
         across="distance",
     )
+    digits = dict.fromkeys(table.columns, 4)
+    title = "Distance to real anomalies"
     return Report(
         "Counterparts against real anomalies",
         [
@@ -79,15 +75,7 @@ def diagnostics(run: StudyRun) -> Report:
             "may favour its counterparts. Of training parts below 512 rows the last window is held "
             "out, which then overlaps the rows learned from.",
         ],
-        [
-            Table(
-                "diagnostics",
-                "Distance to real anomalies",
-                ["Positive source", "Score", "Feature", "Paper: score", "Paper: feature"],
-                rows,
-                notes,
-            )
-        ],
+        [frame_table("diagnostics", title, table, "Positive source", digits, notes)],
         _verdict(means),
         {"Distances to real anomalies.": picture},
         {"measured": found},
@@ -97,19 +85,23 @@ def diagnostics(run: StudyRun) -> Report:
 def _measured(run: StudyRun, file: SeriesFile, seed: int, held: int) -> dict[str, dict[str, float]]:
     """Both distances of every source on one series; empty where they cannot be measured."""
     series = load_series(file)
-    scaled = Scaler.fit(series.values[: series.train]).transform(series.values)[:, 0]
-    real = _real_anomalies(series, scaled)
+    scaled = scaled_channel(series)
+    anomalies = labelled_spans(series.labels, series.train)
     kept, spare = held_out_blocks(series.train, size=WINDOW)
     spare = [block for block in spare if block.stop - block.start >= WINDOW]
-    if real is None or not spare or kept == spare:
+    if not spare or kept == spare:
         kept, spare = _halves(series.train)
-    if real is None or not spare:
+    if not anomalies or not spare:
         return {}
     rng = np.random.default_rng(seed)
     learned = _windows(scaled, kept, TRAINING, rng)
     unseen = _windows(scaled, spare, held, rng)
-    detector = _trained(run, learned, seed)
-    truth = _seen_by(detector, *real)
+    trusted = np.ones(learned.shape, dtype=np.bool_)
+    references = References(learned, np.arange(len(learned)), trusted)
+    pairs = recover_pairs(run.pretrained, references, seed=seed)
+    detector = train_detector(pairs, run.detector, seed)
+    windows, support = known_windows(scaled, None, anomalies)
+    truth = _seen_by(detector, windows[:MOST_REAL], support[:MOST_REAL])
     return {
         source: _distances(_seen_by(detector, *made), truth)
         for source, made in _counterparts(run.pretrained, unseen, rng).items()
@@ -133,46 +125,21 @@ def _windows(
     return np.asarray(whole[np.sort(drawn)])
 
 
-def _real_anomalies(
-    series: LabelledSeries, scaled: np.ndarray
-) -> tuple[np.ndarray, np.ndarray] | None:
-    anomalies = labelled_spans(series.labels, series.train)
-    if not anomalies:
-        return None
-    windows, support = known_windows(scaled, None, anomalies)
-    return windows[:MOST_REAL], support[:MOST_REAL]
-
-
-def _trained(run: StudyRun, windows: np.ndarray, seed: int) -> Detector:
-    references = References(
-        windows, np.arange(len(windows)), np.ones(windows.shape, dtype=np.bool_)
-    )
-    pairs = recover_pairs(run.pretrained, references, seed=seed)
-    return train_detector(pairs, run.detector, seed)
-
-
 def _counterparts(
     pretrained: Pretrained, references: np.ndarray, rng: np.random.Generator
 ) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Counterparts of every source on the same references and supports."""
-    made: dict[str, list[np.ndarray]] = {source: [] for source in SOURCES}
+    made: dict[str, list[np.ndarray]] = {source: [] for source in PAPER}
     supports = []
     structure, _ = pretrained.encode(torch.from_numpy(references))
     for mode in pretrained.modes:
         residual, support = draw_source_residuals(mode.name, len(references), rng)
         supports.append(support)
-        made[SOURCES[0]].append(_by_rules(references, support, rng))
-        made[SOURCES[1]].append(references + residual * support)
+        made[RULE_BASED].append(_by_rules(references, support, rng))
+        made[DIRECT].append(references + residual * support)
         codes = torch.from_numpy(mode.prior.sample(len(references), rng))
-        drawn = pretrained.realize(
-            mode,
-            structure,
-            codes,
-            torch.from_numpy(support).float(),
-            blur=pretrained.preset.realize.semantic_blur,
-            generator=torch.Generator().manual_seed(int(rng.integers(2**62))),
-        ).numpy()
-        made[SOURCES[2]].append(references + drawn * support)
+        drawn = realized(pretrained, mode, structure, support, codes, seed=int(rng.integers(2**62)))
+        made[OURS].append(references + drawn * support)
     support = np.concatenate(supports)
     return {source: (np.concatenate(parts), support) for source, parts in made.items()}
 
@@ -226,27 +193,21 @@ def _distances(
     }
 
 
-def _mean(found: dict[str, dict[str, list[dict[str, Any]]]], source: str, kind: str) -> float:
-    by_dataset = [
-        float(np.mean([each[kind] for each in measured]))
-        for measured in found.get(source, {}).values()
-    ]
-    return float(np.mean(by_dataset)) if by_dataset else float("nan")
-
-
-def _verdict(means: dict[str, tuple[float, float]]) -> list[str]:
+def _verdict(means: pd.DataFrame) -> list[str]:
+    own = means.loc[OURS]
+    if own.isna().any():
+        return ["Nothing could be measured."]
     lines = []
-    own = means[SOURCES[2]]
-    for source in SOURCES[:2]:
-        if not np.isfinite(own[0]):
-            return ["Nothing could be measured."]
-        for index, kind in enumerate(("score", "feature")):
-            near = own[index] < means[source][index]
-            says = "nearer" if near else "**farther, against the paper**"
+    for source in (name for name in PAPER if name != OURS):
+        for index, kind in enumerate(DISTANCES):
+            theirs = float(means[kind][source])
+            says = "nearer" if own[kind] < theirs else "**farther, against the paper**"
             lines.append(
-                f"By {kind}, counterparts of CAPS are {says} "
-                f"than {source.lower()}: {own[index]:.3f} to {means[source][index]:.3f} (paper "
-                f"{PAPER[SOURCES[2]][index]:.3f} to {PAPER[source][index]:.3f})."
+                f"By {kind}, counterparts of CAPS are {says} than {source.lower()}: "
+                f"{own[kind]:.3f} to {theirs:.3f} (paper {PAPER[OURS][index]:.3f} to "
+                f"{PAPER[source][index]:.3f})."
             )
-    lines.append("The paper does not say how features are scaled: compare the order, not the size.")
-    return lines
+    return [
+        *lines,
+        "The paper does not say how features are scaled: compare the order, not the size.",
+    ]

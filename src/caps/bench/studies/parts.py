@@ -7,13 +7,17 @@ from typing import Any, Self
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
+from torch import Tensor
 
 from caps.arrays import FloatArray
+from caps.baselines import DetectorReference
 from caps.bench.caps_methods import Span
+from caps.bench.datasets import LabelledSeries
 from caps.bench.settings import weights_hash
 from caps.errors import InputError
-from caps.network import Detector, DetectorConfig, score_logits, train_detector
-from caps.realize import Pretrained
+from caps.network import Detector, DetectorConfig, train_detector
+from caps.realize import Mode, Pretrained
 from caps.recover import (
     References,
     known_windows,
@@ -41,42 +45,63 @@ class Setting:
         return Pretrained.load(None if self.weights is None else Path(self.weights))
 
 
-class FromParts:
-    """References of one channel, a counterpart for each mode, one detector; scores are logits."""
+def scaled_channel(series: LabelledSeries) -> FloatArray:
+    """The first channel in the scale of the training part."""
+    return Scaler.fit(series.values[: series.train]).transform(series.values)[:, 0]
+
+
+def labels_under(references: References, marks: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """The labels of the rows under every reference window; rows before a short series have none."""
+    rows = references.starts[:, None] + np.arange(references.windows.shape[1])
+    return np.asarray((rows >= 0) & marks[np.maximum(rows, 0)])
+
+
+def realized(
+    pretrained: Pretrained,
+    mode: Mode,
+    structure: Tensor,
+    support: np.ndarray,
+    codes: Tensor,
+    seed: int,
+) -> np.ndarray:
+    """What the expert of a mode makes of codes on references of this structure."""
+    return np.asarray(
+        pretrained.realize(
+            mode,
+            structure,
+            codes,
+            torch.from_numpy(support).float(),
+            blur=pretrained.preset.realize.semantic_blur,
+            generator=torch.Generator().manual_seed(seed),
+        ).numpy()
+    )
+
+
+class FromParts(DetectorReference):
+    """References, a counterpart for each mode, one detector a channel; scores are logits."""
 
     def __init__(self, seed: int, setting: Setting) -> None:
-        self.seed, self.setting = seed, setting
-        self.detector_config = setting.detector or DetectorConfig()
+        super().__init__(seed, setting.detector)
+        self.setting = setting
         self.excluded: int | None = None
-        self._detector: Detector | None = None
 
-    def fit(self, train: FloatArray) -> Self:
-        """Learn from unlabelled rows of one channel."""
-        if train.ndim != 2 or train.shape[1] != 1:
-            raise InputError(f"values of shape {train.shape}", "study series of one channel")
-        self._scaler = Scaler.fit(train)
-        references = self.references(train)
-        weights = self.setting.pretrained()
-        pairs = recover_pairs(weights, references, excluded=self.excluded, seed=self.seed)
-        self._detector = train_detector(pairs, self.detector_config, self.seed)
-        return self
-
-    def score(self, series: FloatArray) -> FloatArray:
-        """The detector's logit of every row."""
-        if self._detector is None:
-            raise InputError("this method is not fitted", "call fit first")
-        return score_logits(self._detector, self._scaler.transform(series)[:, 0])
-
-    def references(self, train: FloatArray) -> References:
+    def references(self, values: FloatArray) -> References:
         """The references to make counterparts of."""
         rng = np.random.default_rng(self.seed)
-        scaled = self._scaler.transform(train)[:, 0]
-        return trim_references(reference_windows(scaled, limit=REFERENCES, rng=rng), rng=rng)
+        return trim_references(reference_windows(values, limit=REFERENCES, rng=rng), rng=rng)
+
+    def _references(self, values: FloatArray, column: int) -> References | None:
+        return self.references(values)
+
+    def learn(self, references: References, column: int) -> Detector:
+        """Train on the references and their counterparts."""
+        weights, seed = self.setting.pretrained(), self.seed + column
+        pairs = recover_pairs(weights, references, excluded=self.excluded, seed=seed)
+        return train_detector(pairs, self.config, seed)
 
     def settings(self) -> dict[str, Any]:
         """What decides the scores."""
-        weights = weights_hash(self.setting.weights)
-        return {"detector": self.detector_config.to_dict(), "weights": weights}
+        return {"detector": self.config.to_dict(), "weights": weights_hash(self.setting.weights)}
 
 
 class Covering(FromParts):
@@ -89,8 +114,8 @@ class Covering(FromParts):
     def fit_known(self, series: FloatArray, train: int, known: list[Span]) -> Self:
         """Known subsequences of the test part name the mode to exclude; none is trained on."""
         if self.excluding:
-            scaled = Scaler.fit(series[:train]).transform(series)[:, 0]
-            windows, support = known_windows(scaled, None, known)
+            scaled = Scaler.fit(series[:train]).transform(series)
+            windows, support = known_windows(scaled[:, 0], None, known)
             associations = self.setting.pretrained().associate(
                 torch.from_numpy(windows), torch.from_numpy(support.astype(np.float32))
             )
@@ -110,32 +135,30 @@ class Contaminated(FromParts):
         self.percent, self.trimmed = percent, trimmed
         self.donors = Path(setting.trained).with_name("kept") / DONORS
 
-    def references(self, train: FloatArray) -> References:
+    def fit(self, train: FloatArray) -> Self:
+        """Learn from a series, whose own anomalies are none of the foreign ones."""
+        self._mark = series_mark(train)
+        return super().fit(train)
+
+    def references(self, values: FloatArray) -> References:
         """Clean references with their share of foreign anomalies, trimmed or as they are."""
         rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(1,)))
-        scaled = self._scaler.transform(train)[:, 0]
-        clean = reference_windows(scaled, limit=FEW_REFERENCES, rng=rng)
-        mixed = self._mixed(clean, series_mark(train), rng)
-        if not self.trimmed:
-            return mixed
-        return trim_references(mixed, rng=rng)
+        clean = reference_windows(values, limit=FEW_REFERENCES, rng=rng)
+        mixed = self._mixed(clean, rng)
+        return trim_references(mixed, rng=rng) if self.trimmed else mixed
 
     def settings(self) -> dict[str, Any]:
         """What decides the scores."""
         donors = hashlib.sha256(self.donors.read_bytes()).hexdigest()[:12]
-        return {
-            **super().settings(),
-            "percent": self.percent,
-            "trimmed": self.trimmed,
-            "donors": donors,
-        }
+        own = {"percent": self.percent, "trimmed": self.trimmed, "donors": donors}
+        return {**super().settings(), **own}
 
-    def _mixed(self, clean: References, mark: str, rng: np.random.Generator) -> References:
+    def _mixed(self, clean: References, rng: np.random.Generator) -> References:
         count = round(self.percent / 100 * len(clean))
         if count == 0:
             return clean
         with np.load(self.donors) as stored:
-            foreign = stored["windows"][stored["origin"] != mark]
+            foreign = stored["windows"][stored["origin"] != self._mark]
         if len(foreign) == 0:
             raise InputError("no other series has anomalies", "give more than one KPI series")
         indices = rng.choice(len(clean), count, replace=False)

@@ -150,7 +150,10 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """A study `some-name` is the function `some_name` of a module, imported when it is run."""
+    """A study `some-name` is the function `some_name` of a module, imported when it is run.
+
+    Or else the plan of this name that the module has, done by its function `planned_study`.
+    """
 
     name: str
     question: str
@@ -158,7 +161,9 @@ class Study:
 
     def __call__(self, run: StudyRun) -> Report:
         """Measure."""
-        report: Report = getattr(import_module(self.module), self.name.replace("-", "_"))(run)
+        module = import_module(self.module)
+        function = getattr(module, self.name.replace("-", "_"), None)
+        report: Report = function(run) if function else module.planned_study(self.name, run)
         return report
 
 

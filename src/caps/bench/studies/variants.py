@@ -3,8 +3,8 @@
 All are `caps-small` with one thing changed: the small detector alone, not the paper's network.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import asdict
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,13 +12,14 @@ from caps.bench.caps_methods import SMALL, CapsDiagnosis, CapsMethod
 from caps.bench.methods import make_method
 from caps.bench.studies.parts import Covering, Setting, contaminated_variant
 from caps.errors import InputError
-from caps.network import TRANSFORMER, DetectorConfig
+from caps.network import TRANSFORMER
 
 if TYPE_CHECKING:
     from caps.baselines import Method
 
 PREFIX = "caps:"
 TRAINED = "trained-"
+ALONE = f"{PREFIX}alone"
 
 
 class Variant(CapsMethod):
@@ -33,6 +34,15 @@ class Diagnosed(Variant, CapsDiagnosis):
     """Diagnosis: known anomalies of the test part choose the modes, and nothing else."""
 
 
+# What each variant changes.
+CHANGES: Mapping[str, Mapping[str, Any]] = {
+    "alone": {},
+    "shuffled": {"construction": "shuffled"},
+    "direct": {"construction": "direct"},
+    "top5": {"aggregate": "top5"},
+}
+
+
 def make_variant(setting: Setting, name: str, seed: int) -> "Method":
     """A variant by name; names without `caps:` are methods of the bench."""
     if not name.startswith(PREFIX):
@@ -43,24 +53,15 @@ def make_variant(setting: Setting, name: str, seed: int) -> "Method":
         return Variant(seed, setting, pretrained=folder)
     if short.startswith("references-"):
         return contaminated_variant(setting, short, seed)
-    if short not in VARIANTS:
-        raise InputError(f"there is no variant {name!r}", f"choose from {', '.join(VARIANTS)}")
-    return VARIANTS[short](seed, setting)
-
-
-def _transformer(seed: int, setting: Setting) -> "Method":
-    given = {} if setting.detector is None else asdict(setting.detector)
-    config = DetectorConfig(**{**given, "network": "transformer"}) if given else TRANSFORMER
-    return Variant(seed, setting, detector=config)
-
-
-VARIANTS: "Mapping[str, Callable[[int, Setting], Method]]" = {
-    "alone": Variant,
-    "shuffled": lambda seed, setting: Variant(seed, setting, construction="shuffled"),
-    "direct": lambda seed, setting: Variant(seed, setting, construction="direct"),
-    "diagnosis": Diagnosed,
-    "transformer": _transformer,
-    "top5": lambda seed, setting: Variant(seed, setting, aggregate="top5"),
-    "all-modes": lambda seed, setting: Covering(seed, setting, excluding=False),
-    "without-mode": lambda seed, setting: Covering(seed, setting, excluding=True),
-}
+    if short in CHANGES:
+        return Variant(seed, setting, **CHANGES[short])
+    if short == "diagnosis":
+        return Diagnosed(seed, setting)
+    if short == "transformer":
+        given = setting.detector
+        config = replace(given, network="transformer") if given else TRANSFORMER
+        return Variant(seed, setting, detector=config)
+    if short in ("all-modes", "without-mode"):
+        return Covering(seed, setting, excluding=short == "without-mode")
+    known = ", ".join([*CHANGES, "diagnosis", "transformer", "all-modes", "without-mode"])
+    raise InputError(f"there is no variant {name!r}", f"choose from {known}")

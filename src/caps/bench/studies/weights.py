@@ -16,7 +16,6 @@ from caps.realize import (
     PRIORS,
     SHIPPED,
     TINY,
-    Mechanism,
     Preset,
     Pretrained,
     Pretraining,
@@ -33,6 +32,7 @@ PAPER_PAIRS = 48_000
 AMOUNTS = (5_000, 10_000, 20_000, PAPER_PAIRS)
 CLUSTERS = (1, 3, 5, 7)
 SEED = 0
+PRIOR = "prior-"  # begins the names of weights that have another prior and nothing else
 PRIOR_PAIRS, QUICK_PRIOR_PAIRS = 6_000, 1_536  # behind the priors that are fitted anew
 QUICK_CHECKED = 300  # unseen pairs behind the manifest of a quick pretraining
 
@@ -63,16 +63,15 @@ QUICK = replace(
 
 @dataclass(frozen=True, slots=True)
 class Trained:
-    """A finished pretraining of a study."""
+    """A finished pretraining of a study; the variant of its folder's name uses it."""
 
-    name: str  # of its folder, and of the variant `caps:trained-NAME`
     folder: Path
-    facts: dict[str, Any]  # of its manifest
 
     @property
     def minutes(self) -> float:
         """Training time of all stages."""
-        return sum(float(stage["seconds"]) for stage in self.facts["stages"].values()) / 60
+        stages = Pretrained.load(self.folder).facts["stages"]
+        return sum(float(stage["seconds"]) for stage in stages.values()) / 60
 
 
 def base_preset(run: StudyRun) -> Preset:
@@ -98,24 +97,24 @@ def recipes(run: StudyRun) -> dict[str, Preset]:
     """Every pretraining that a study can ask for, by name."""
     base = base_preset(run)
 
-    def mechanism(kind: Mechanism) -> Preset:
-        return replace(base, realize=replace(base.realize, mechanism=kind))
+    def realizing(**changed: Any) -> Preset:
+        return replace(base, realize=replace(base.realize, **changed))
 
-    found = {
+    return {
         "default": base,
         "no-cf": replace(base, objective=replace(base.objective, recombination=0.0)),
-        "sequence": mechanism("sequence"),
-        "vae": mechanism("vae"),
+        "sequence": realizing(mechanism="sequence"),
+        "vae": realizing(mechanism="vae"),
+        **{f"clusters-{count}": realizing(clusters=count) for count in CLUSTERS},
+        **{f"pairs-{count}": _with_pairs(base, count, whole=run.quick) for count in AMOUNTS},
     }
-    for count in CLUSTERS:
-        found[f"clusters-{count}"] = replace(base, realize=replace(base.realize, clusters=count))
-    for amount in AMOUNTS:
-        found[f"pairs-{amount}"] = _with_pairs(base, amount, whole=run.quick)
-    return found
 
 
 def trained(run: StudyRun, name: str) -> Trained:
     """The pretraining called `name`: found, resumed or made."""
+    for kind in PRIORS:
+        if name == f"{PRIOR}{kind}":
+            return with_prior(run, kind)
     known = recipes(run)
     if name not in known:
         raise InputError(f"no recipe is called {name!r}", f"use one of {', '.join(known)}")
@@ -130,20 +129,20 @@ def trained(run: StudyRun, name: str) -> Trained:
             shutil.copytree(SHIPPED, target)
         else:
             _pretrain(run, target, preset)
-    return Trained(name, target, Pretrained.load(target).facts)
+    return Trained(target)
 
 
 def with_prior(run: StudyRun, kind: PriorKind) -> Trained:
     """The weights under study with another prior in every mode, fitted anew; nothing is trained."""
-    if kind not in PRIORS:
-        raise InputError(f"unknown prior {kind!r}", f"use one of {', '.join(PRIORS)}")
-    target = run.out / "weights" / f"prior-{kind}"
+    target = run.out / "weights" / f"{PRIOR}{kind}"
     source = run.pretrained
     wanted = replace(source.preset, realize=replace(source.preset.realize, prior=kind))
-    own = {"prior of": source.facts.get("sha256"), "pairs": _prior_pairs(run)}
-    if not (target / MANIFEST).is_file() or _facts(target).get("study") != own:
+    count = QUICK_PRIOR_PAIRS if run.quick else PRIOR_PAIRS
+    own = {"prior of": source.facts.get("sha256"), "pairs": count}
+    there = (target / MANIFEST).is_file()
+    if not there or Pretrained.load(target).facts.get("study") != own:
         run.say(f"fitting {kind} priors")
-        pairs = simulate_pairs(_prior_pairs(run), seed=SEED)
+        pairs = simulate_pairs(count, seed=SEED)
         encoded = encode_source(source.representation, pairs, source.code_scale)
         assigned = source.assign(pairs.family, encoded.semantic_code)
         codes = encoded.semantic_code.numpy()
@@ -153,11 +152,7 @@ def with_prior(run: StudyRun, kind: PriorKind) -> Trained:
         )
         facts = {**source.facts, "study": own}
         replace(source, preset=wanted, modes=modes, facts=facts).save(target)
-    return Trained(target.name, target, _facts(target))
-
-
-def _prior_pairs(run: StudyRun) -> int:
-    return QUICK_PRIOR_PAIRS if run.quick else PRIOR_PAIRS
+    return Trained(target)
 
 
 def _with_pairs(base: Preset, amount: int, *, whole: bool) -> Preset:
@@ -183,10 +178,6 @@ def _is_there(folder: Path, preset: Preset) -> bool:
     return there.preset == preset and there.facts.get("seed") == SEED
 
 
-def _facts(folder: Path) -> dict[str, Any]:
-    return Pretrained.load(folder).facts
-
-
 def _pretrain(run: StudyRun, target: Path, preset: Preset) -> None:
     work = target.with_name(f"{target.name}-work")
     if not (work / "settings.json").is_file():
@@ -210,13 +201,9 @@ def _share(run: StudyRun, work: Path, preset: Preset) -> None:
     """Lay what the default pretraining has in common with this one where it will be looked for."""
     default = run.out / "weights" / "default-work"
     base = base_preset(run)
-    shared = []
-    if preset.pairs == base.pairs:
-        shared.append("pairs")
-        same_stage = replace(base, realize=preset.realize, expert=preset.expert, name=preset.name)
-        if preset == same_stage:
-            shared.append("representation")
-    for part in shared:
+    same_stage = replace(base, realize=preset.realize, expert=preset.expert, name=preset.name)
+    shared = {"pairs": preset.pairs == base.pairs, "representation": preset == same_stage}
+    for part in (name for name, same in shared.items() if same):
         if (default / part).is_dir() and not (work / part).exists():
             staging = work.with_name(f".{work.name}-{part}")
             shutil.rmtree(staging, ignore_errors=True)

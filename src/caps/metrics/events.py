@@ -1,0 +1,119 @@
+"""What an operator gets from alarms: events found, false alarms against the budget, delay."""
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from caps.errors import InputError
+from caps.metrics.scored import Events, Flags, Floats, Integers, checked_labels
+
+NEAR = 100  # rows around a labelled event in which the UCR archive's rule still counts a hit
+
+
+@dataclass(frozen=True, slots=True)
+class EventFigures:
+    """Alarms beside labelled events; NaN means undefined, never bad."""
+
+    events: int  # labelled
+    found: int  # labelled events that an alarm touches
+    recall: float  # found / events
+    any_found: float  # 1 if at least one labelled event is found, else 0
+    alarms: int
+    false_alarms: int  # alarms that touch no labelled event
+    allowed: float  # false alarms by the budget: normal rows times its rate
+    over_budget: float  # false_alarms / allowed
+    iou: float  # mean over labelled events of the best IoU with an alarm, 0 for a missed one
+    iou_found: float  # the same over found events only
+    delay: float  # rows until the first alarm row in an event, median over found events
+    delay_share: float  # the same as a share of the event's length
+    flagged: float  # share of rows in alarms
+    flagged_over_anomalous: float  # that over the share of anomalous rows
+
+    def as_dict(self) -> dict[str, float | int | None]:
+        """Return the figures by name, None where undefined."""
+        values = asdict(self)
+        return {name: None if math.isnan(value) else value for name, value in values.items()}
+
+
+def event_figures(alarms: ArrayLike, labels: ArrayLike, rate: float) -> EventFigures:
+    """Compare alarms, as rows (start, end) with the end exclusive, with labels, at a budget.
+
+    Two events touch if they share a row. `rate` is what the budget allows, in alarms a row.
+
+    >>> labels = [0, 0, 1, 1, 1, 1, 0, 0, 0, 0]
+    >>> figures = event_figures([(3, 6), (8, 9)], labels, rate=1 / 6)
+    >>> figures.recall, figures.false_alarms, figures.over_budget, figures.iou, figures.delay
+    (1.0, 1, 1.0, 0.75, 1.0)
+    """
+    flags = checked_labels(labels)
+    starts, ends = _checked_spans(alarms, len(flags)).T
+    events = Events.of(flags)
+    # (labelled event, alarm): rows that both hold, and the first of them
+    first = np.maximum(events.starts[:, None], starts)
+    shared = np.maximum(np.minimum(events.ends[:, None], ends) - first, 0)
+    found = shared.any(axis=1)
+    iou = shared / (events.lengths[:, None] + (ends - starts) - shared)
+    best = iou.max(axis=1, initial=0.0)
+    beginning = np.where(shared > 0, first, len(flags)).min(axis=1, initial=len(flags))
+    delay = (beginning - events.starts)[found]
+    false_alarms = int((~shared.any(axis=0)).sum())
+    allowed = rate * float((~flags).sum())
+    covered = np.zeros(len(flags), dtype=np.bool_)
+    for start, end in zip(starts, ends, strict=True):
+        covered[start:end] = True
+    flagged = float(covered.mean())
+    return EventFigures(
+        events=len(events),
+        found=int(found.sum()),
+        recall=_mean(found),
+        any_found=float(found.any()) if len(events) else math.nan,
+        alarms=len(starts),
+        false_alarms=false_alarms,
+        allowed=allowed,
+        over_budget=false_alarms / allowed if allowed else math.nan,
+        iou=_mean(best),
+        iou_found=_mean(best[found]),
+        delay=_median(delay),
+        delay_share=_median(delay / events.lengths[found]),
+        flagged=flagged,
+        flagged_over_anomalous=flagged / float(flags.mean()) if len(events) else math.nan,
+    )
+
+
+def ucr_top_1(scores: ArrayLike, labels: ArrayLike) -> bool | None:
+    """Whether the highest score lies at a labelled event, by the rule of the UCR archive.
+
+    At: in the event, or no farther from it than its own length or 100 rows, whichever is more. Of
+    equal scores the first counts. None without a labelled event.
+
+    >>> ucr_top_1(np.arange(1000.0), np.arange(1000) // 10 == 89), ucr_top_1([1.0], [0])
+    (True, None)
+    """
+    events = Events.of(checked_labels(labels))
+    if not len(events):
+        return None
+    top = int(np.argmax(np.asarray(scores, dtype=np.float64)))
+    near = np.maximum(events.lengths, NEAR)
+    return bool(((events.starts - near <= top) & (top < events.ends + near)).any())
+
+
+def _checked_spans(alarms: ArrayLike, rows: int) -> Integers:
+    spans = np.asarray(alarms, dtype=np.int64).reshape(-1, 2)
+    odd = (spans[:, 0] < 0) | (spans[:, 1] > rows) | (spans[:, 0] >= spans[:, 1])
+    if odd.any():
+        raise InputError(
+            f"an alarm of the rows {spans[odd][0].tolist()} among {rows}",
+            "give start and end (exclusive) of each within the labelled rows",
+        )
+    return spans
+
+
+def _mean(values: Floats | Flags) -> float:
+    return float(values.mean()) if len(values) else math.nan
+
+
+def _median(values: Any) -> float:
+    return float(np.median(values)) if len(values) else math.nan
