@@ -2,8 +2,8 @@
 
 An alarm is an event, so the rate of events is calibrated, not that of rows. Below the level `tail`
 the rates are counted on the held-out scores; above it the peaks have an exponential tail. Training
-parts hold anomalies as a rule, so the highest peaks are no guide: the median of all those above
-`tail` and what is usual elsewhere tell how steep it is.
+parts hold anomalies as a rule, so the highest peaks are no guide: the others, and what is usual
+elsewhere, tell how steep it is.
 """
 
 import re
@@ -225,12 +225,14 @@ def calibrate_logits(
 
 
 def _tail_scale(excess: FloatArray, usual: float, config: CalibrationConfig) -> float:
-    """Scale of the exponential tail of peaks, by their median and what is usual."""
-    weight = config.usual_peaks
-    if len(excess) == 0:
+    """Scale of the exponential tail of rising peaks: likeliest, the doubted ones censored."""
+    believed = len(excess) - int(config.doubted * len(excess))
+    if believed == 0:
         return usual
-    by_median = float(np.median(excess)) / float(np.log(2))
-    scale = (weight * usual + len(excess) * by_median) / (weight + len(excess))
+    censored = np.minimum(excess, excess[believed - 1])
+    likeliest = float(censored.sum()) / believed
+    weight = config.usual_peaks
+    scale = (weight * usual + believed * likeliest) / (weight + believed)
     return max(scale, config.least_scale)
 
 

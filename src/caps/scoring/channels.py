@@ -95,15 +95,17 @@ class LearnedChannel(Channel):
 
     def evidence(self, context: ScoringContext, column: int) -> Recall:
         """That of its logits, or of its level where that says more."""
-        logits, local = channel_logits(
+        logits, local, quiet = channel_logits(
             self.detector, self.memory, self.standardiser, context, column
         )
-        evidence = tail_evidence(self.calibration, logits)
+        evidence = np.maximum(tail_evidence(self.calibration, logits), quiet)
         if self.bound is not None:
             evidence = bounded(evidence, self.bound)
         elif self.level is not None:
             of_level = self.level.evidence(context.scaled[:, column], context.config.level_rows)
             evidence = np.maximum(evidence, context.asked(of_level))
+        # What is quiet is foretold well, and still odd in every row.
+        local = np.maximum(local, quiet)
         return Recall(evidence, evidence if self.memory is None else local)
 
 

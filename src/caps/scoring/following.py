@@ -24,7 +24,10 @@ def pace_of(rows: int, config: ScoringConfig) -> int:
 
 
 def standardise_around(
-    measured: FloatArray, usual: Sequence[Standardiser], pace: int, config: ScoringConfig
+    measured: FloatArray,
+    usual: Sequence[Standardiser],
+    pace: int,
+    config: ScoringConfig,
 ) -> FloatArray:
     """Measures (part, row) by what is usual in the rows around each, `pace` to either side."""
     rows = measured.shape[1]
@@ -50,7 +53,12 @@ class Follower:
     """The same by the rows before each alone: a state that goes on from row to row."""
 
     def __init__(
-        self, usual: Sequence[Standardiser], pace: int, config: ScoringConfig, *, still: bool
+        self,
+        usual: Sequence[Standardiser],
+        pace: int,
+        config: ScoringConfig,
+        *,
+        still: bool,
     ) -> None:
         self.usual, self.config, self.still = usual, config, still
         self.every = max(1, pace // config.samples)  # rows between two samples
@@ -108,7 +116,9 @@ def _normal_sample(count: int) -> FloatArray:
 
 
 def _followed(
-    sample: FloatArray, usual: Sequence[Standardiser], config: ScoringConfig
+    sample: FloatArray,
+    usual: Sequence[Standardiser],
+    config: ScoringConfig,
 ) -> tuple[FloatArray, FloatArray]:
     """Location and scale of each part: those of training, or beyond by what the sample tells."""
     location = np.array([each.mean for each in usual])
@@ -120,8 +130,7 @@ def _followed(
     ordered = np.sort(np.where(known, sample, np.inf)[enough], axis=1)
     last = known[enough].sum(axis=1) - 1
     each = np.arange(len(ordered))
-    median = ordered[each, last // 2]
-    upper = ordered[each, 3 * last // 4]
+    median, upper = ordered[each, last // 2], ordered[each, 3 * last // 4]
     lifted = median - config.slack_mean * scale[enough]
     widened = (upper - median) / QUARTILE / config.slack_std
     location[enough] = np.maximum(location[enough], lifted)

@@ -16,7 +16,7 @@ from caps.arrays import FloatArray, Singles
 from caps.errors import ArtifactError
 from caps.neighbours import FORMS, training_rows
 from caps.scoring.combination import both_sides, by_the_past, in_hindsight, soft_maximum
-from caps.scoring.config import ModelConfig
+from caps.scoring.config import ModelConfig, ScoringConfig
 from caps.scoring.context import ScoringContext
 from caps.scoring.following import Follower, pace_of, standardise_around
 from caps.scoring.measures import Bank, Measured, Measuring, Part
@@ -30,6 +30,7 @@ class Recall(NamedTuple):
 
     evidence: FloatArray  # 0 or less is normal; not-a-number where unobserved
     local: FloatArray  # of the row itself, whatever its surroundings: where events begin and end
+    quiet: FloatArray | float = 0.0  # evidence as -log p that the channel has lost its variability
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,12 +61,8 @@ class Memory:
             for measured in measuring.lengths()
             for part, each in measured.items()
         }
-        unit = config.scoring.quiet_unit * (1 + config.scoring.quiet_doubt / len(values))
         for part, each in measuring.quiet().items():
-            # As quiet as ever in training is no evidence; one that was never seen may be anything.
-            known = each[np.isfinite(each)]
-            most = float(known.max()) if len(known) else -float(np.log(config.scoring.quiet_floor))
-            usual[part] = Standardiser(most, unit)
+            usual[part] = _quietest(each, config.scoring)
         ordered = {part: usual[part] for part in blank._parts()}
         return cls(blank.rows, first, causal, ordered, config)
 
@@ -97,7 +94,8 @@ class Memory:
         measuring = self._measuring(context, column)
         said = self._by_the_past(measuring) if context.causal else self._in_hindsight(measuring)
         seen = np.isfinite(context.asked(context.scaled[:, column]))
-        return Recall(*(np.where(seen, np.nan_to_num(each), np.nan) for each in said))
+        evidence, local = (np.where(seen, np.nan_to_num(each), np.nan) for each in said[:2])
+        return Recall(evidence, local, said.quiet)
 
     def _measuring(self, context: ScoringContext, column: int) -> Measuring:
         return Measuring(self.bank, context, column, self.config)
@@ -115,7 +113,7 @@ class Memory:
         quiet = self._standardised(measuring.quiet(), pace)
         whole = [_spread(each, part.length) for part, each in quiet.items()]
         evidence = in_hindsight(said, subsequences, config) if said else np.zeros(1)
-        return self._with_quiet(evidence, said[min(said)] if said else evidence, whole)
+        return Recall(evidence, said[min(said)] if said else evidence, self._quiet(whole))
 
     def _by_the_past(self, measuring: Measuring) -> Recall:
         config, context = self.config.scoring, measuring.context
@@ -144,7 +142,7 @@ class Memory:
         evidence = by_the_past(blocks["ahead"], new["ahead"], subsequences, config)
         local = new["ahead"][min(new["ahead"])]
         quiet = [each for part, each in standardised.items() if part.what == "quiet"]
-        return self._with_quiet(evidence, local, quiet)
+        return Recall(evidence, local, self._quiet(quiet))
 
     def _standardised(self, measured: Measured, pace: int) -> Measured:
         usual = [self.standardisers[part] for part in measured]
@@ -152,14 +150,10 @@ class Memory:
         standardised = standardise_around(stacked, usual, pace, self.config.scoring)
         return dict(zip(measured, standardised, strict=True))
 
-    def _with_quiet(
-        self, evidence: FloatArray, local: FloatArray, quiet: list[FloatArray]
-    ) -> Recall:
-        most = self.config.scoring.quiet_most
-        for each in quiet:
-            bounded = np.minimum(each, most)
-            evidence, local = np.fmax(evidence, bounded), np.fmax(local, bounded)
-        return Recall(evidence, local)
+    def _quiet(self, standardised: list[FloatArray]) -> FloatArray:
+        """-log p of rows that are quieter than any of training, as far as it is believed."""
+        beyond = np.sinh(np.fmax.reduce(standardised))
+        return np.asarray(np.clip(np.nan_to_num(beyond), 0.0, self.config.scoring.quiet_most))
 
     def to_dict(self) -> dict[str, Any]:
         """What is neither the rows nor the configuration, as JSON values."""
@@ -231,6 +225,15 @@ def _of_forms(
         each for part, each in standardised.items() if part.what == what and part.horizon == horizon
     ]
     return [soft_maximum(forms, sharpness)] if forms else []
+
+
+def _quietest(quiet: FloatArray, config: ScoringConfig) -> Standardiser:
+    """As quiet as ever in training is no evidence; how much it varied tells what beyond is."""
+    known = quiet[np.isfinite(quiet)]
+    if len(known) == 0:
+        return Standardiser(-float(np.log(config.quiet_floor)), 1.0)
+    std = max(Standardiser.of(known, config.quiet_unit).std, config.quiet_unit)
+    return Standardiser(float(known.max()), std * (1 + config.quiet_doubt / len(known)))
 
 
 def _spread(evidence: FloatArray, rows: int) -> FloatArray:

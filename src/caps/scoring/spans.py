@@ -23,10 +23,16 @@ class EventRules(Configuration):
     minimum_length: int = 1  # rows, after merging; 1 keeps one-point spikes
     cool_down: int = 0  # rows after an event in which no other is raised
     edge: float = 0.6  # of what is local to the strongest row: less is its echo, no part of it
+    clear: float = 1.5  # local to a row: odd beside whatever else
+    fresh: float = 1.0  # local to one row at least: less in all of them is the echo of another
 
     def __post_init__(self) -> None:
         if not isinstance(self.edge, int | float) or not 0 <= self.edge <= 1:
             raise InputError(f"edge is {self.edge!r}", "give a share between 0 and 1")
+        for name in ("clear", "fresh"):
+            value = getattr(self, name)
+            if not isinstance(value, int | float) or not value >= 0:
+                raise InputError(f"{name} is {value!r}", "give 0 or a positive number")
         least = {"merge_gap": 0, "minimum_length": 1, "cool_down": 0}
         for name, bound in least.items():
             value = getattr(self, name)
@@ -53,9 +59,13 @@ def event_spans(
             here = np.where(above[start:end], local[start:end], -np.inf)
             here = np.nan_to_num(here, nan=-np.inf)
             peak = np.maximum.accumulate(here) if causal else np.full(len(here), here.max())
-            above[start:end] &= (here >= rules.edge * peak) | (peak <= 0)
+            wanted = np.minimum(rules.edge * peak, rules.clear)
+            above[start:end] &= (here >= wanted) | (peak <= 0)
     spans = _runs(above, rules.merge_gap)
     spans = spans[spans[:, 1] - spans[:, 0] >= rules.minimum_length]
+    if local is not None:
+        fresh = [bool((local[start:end] >= rules.fresh).any()) for start, end in spans]
+        spans = spans[np.array(fresh, dtype=bool)]
     return _kept_apart(spans, rules.cool_down) if rules.cool_down > rules.merge_gap else spans
 
 

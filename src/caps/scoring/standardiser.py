@@ -8,6 +8,7 @@ import numpy as np
 from caps.arrays import FloatArray
 
 TENTH, QUARTILE = 1.2816, 0.6745  # upper ones of a normal distribution, in std
+SELDOM = 0.25  # of the std: less than anomalies of training would make of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +28,9 @@ class Standardiser:
         if len(values) == 0:
             return cls(0.0, 1.0)
         median, upper = np.quantile(values, [0.5, 0.9])
-        return cls(float(median), max(float(upper - median) / TENTH, least_std))
+        # Where nine of ten rows are the same, the tenth says how much is usual.
+        seldom = SELDOM * float(values.std())
+        return cls(float(median), max(float(upper - median) / TENTH, seldom, least_std))
 
     def to_list(self) -> list[float]:
         """As JSON values; `from_list` gives the same back."""
