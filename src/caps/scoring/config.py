@@ -86,7 +86,7 @@ class CalibrationConfig(Configuration):
     # higher counts. That of few peaks is noise: it is pulled towards what is usual.
     doubted: float = 0.25  # of the peaks
     usual_peaks: int = 50  # that weigh as much as what is usual
-    usual_scale: float = 0.22  # of evidence in hindsight, on series of no evaluation list
+    usual_scale: float = 0.18  # of evidence in hindsight, on series of no evaluation list
     usual_live_scale: float = 0.12  # of evidence by the past alone
     least_scale: float = 1e-3  # of a tail without peaks
     fewest_rows: int = 32

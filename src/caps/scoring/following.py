@@ -37,7 +37,7 @@ def standardise_around(
     for column, row in enumerate(at):
         first, last = max(0, row - pace), min(rows, row + pace)
         thinned = max(1, 2 * pace // config.samples)
-        known = last - first >= pace  # of less, only training tells
+        known = 2 * (last - first) >= pace  # of less, only training tells
         sample = measured[:, first:last:thinned] if known else measured[:, :0]
         locations[:, column], scales[:, column] = _followed(sample, usual, config)
     everywhere = np.arange(rows)

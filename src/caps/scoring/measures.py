@@ -45,6 +45,11 @@ class Part(NamedTuple):
     horizon: int = 0  # rows of the block that is foretold
 
     @property
+    def context(self) -> "Part":
+        """Of a block: how new the context is that foretells it."""
+        return self._replace(what="context")
+
+    @property
     def key(self) -> str:
         """Its name in a file."""
         return " ".join(str(each) for each in self if each)
@@ -130,17 +135,15 @@ class Measuring:
             return self._compared(index, piece, sides, exact=False)
 
         done = list(in_threads(compare, pieces) if rows >= SEVERAL else map(compare, pieces))
+        found = {part: np.concatenate([each[part] for each in done]) for part in done[0]}
         measured: Measured = {}
-        for part in done[0]:
-            found = np.concatenate([each[part] for each in done])
-            if part.what == "new":
-                if length < config.novel_length:
-                    continue
-                sided = length >= config.long_length
-                measured[part] = of_rows(found, starts, length, rows, sided=sided)
-            else:
+        for part, each in found.items():
+            if part.what != "new":
                 offset = length + part.horizon - 1 if part.what == "ahead" else -part.horizon
-                measured[part] = _placed(found, starts + offset, rows)
+                measured[part] = _placed(each, starts + offset, rows)
+            elif length >= config.novel_length:
+                sided = length >= config.long_length
+                measured[part] = of_rows(each, starts, length, rows, sided=sided)
         return measured
 
     def _by_the_past(self, index: SubsequenceIndex) -> Measured:
@@ -151,15 +154,14 @@ class Measuring:
         starts = np.arange(begin, rows - index.length + 1)
         pieces = np.array_split(starts, max(1, -(-len(starts) // PIECE)))
         done = [self._compared(index, piece, ("ahead",), exact=True) for piece in pieces]
+        found = {part: np.concatenate([each[part] for each in done]) for part in done[0]}
+        ends = starts + index.length - 1
         measured: Measured = {}
-        for part in done[0]:
-            found = np.concatenate([each[part] for each in done])
-            ends = starts + index.length - 1
-            measured[part] = _placed(found, ends + part.horizon, rows)[first:]
-            if part.what == "new" and index.length <= self.config.scoring.echo_length:
-                for horizon in config.horizons:
-                    context = Part("context", index.length, part.form, horizon)
-                    measured[context] = _placed(found, ends + horizon, rows)[first:]
+        for part, each in found.items():
+            measured[part] = _placed(each, ends + part.horizon, rows)[first:]
+            if part.what == "ahead" and index.length <= self.config.scoring.echo_length:
+                new = found[Part("new", index.length, part.form)]
+                measured[part.context] = _placed(new, ends + part.horizon, rows)[first:]
         return measured
 
     def _compared(

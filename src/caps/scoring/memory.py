@@ -19,7 +19,7 @@ from caps.scoring.combination import both_sides, by_the_past, in_hindsight, soft
 from caps.scoring.config import ModelConfig, ScoringConfig
 from caps.scoring.context import ScoringContext
 from caps.scoring.following import Follower, pace_of, standardise_around
-from caps.scoring.measures import Bank, Measured, Measuring, Part
+from caps.scoring.measures import Bank, Measured, Measuring, Part, Side
 from caps.scoring.standardiser import Standardiser
 
 Standardisers = Mapping[Part, Standardiser]
@@ -105,12 +105,12 @@ class Memory:
         pace = self.pace if context.follows else len(context.scaled) + 1
         subsequences, blocks = [], _Blocks(self.config)
         for measured in measuring.lengths():
-            standardised = self._standardised(measured, pace)
+            standardised = self._around(measured, pace)
             subsequences += _of_forms(standardised, "new", config.sharpness_of_forms)
             for side in ("ahead", "behind"):
                 blocks.add(side, standardised)
         said = both_sides(blocks["ahead"], blocks["behind"])
-        quiet = self._standardised(measuring.quiet(), pace)
+        quiet = self._around(measuring.quiet(), pace)
         whole = [_spread(each, part.length) for part, each in quiet.items()]
         evidence = in_hindsight(said, subsequences, config) if said else np.zeros(1)
         return Recall(evidence, said[min(said)] if said else evidence, self._quiet(whole))
@@ -127,24 +127,18 @@ class Memory:
         seen = np.isfinite(context.asked(measuring.values))
         stacked[:, seen] = follower.standardise(stacked[:, seen])
         standardised = dict(zip(self.standardisers, stacked, strict=True))
-        fresh = {
-            part: each - np.fmax(standardised.get(part._replace(what="context"), 0.0), 0.0)
-            for part, each in standardised.items()
-            if part.what == "ahead"
-        }
-        blocks, new = _Blocks(self.config), _Blocks(self.config)
-        subsequences = []
-        for length in sorted({part.length for part in fresh}):
+        blocks, new, subsequences = _Blocks(self.config), _Blocks(self.config), []
+        for length in sorted({part.length for part in standardised if part.what == "ahead"}):
             of_length = {part: each for part, each in standardised.items() if part.length == length}
             blocks.add("ahead", of_length)
-            new.add("ahead", {part: each for part, each in fresh.items() if part.length == length})
+            new.add("ahead", _fresh(of_length))
             subsequences += _of_forms(of_length, "new", config.sharpness_of_forms)
         evidence = by_the_past(blocks["ahead"], new["ahead"], subsequences, config)
         local = new["ahead"][min(new["ahead"])]
         quiet = [each for part, each in standardised.items() if part.what == "quiet"]
         return Recall(evidence, local, self._quiet(quiet))
 
-    def _standardised(self, measured: Measured, pace: int) -> Measured:
+    def _around(self, measured: Measured, pace: int) -> Measured:
         usual = [self.standardisers[part] for part in measured]
         stacked = np.stack(list(measured.values()))
         standardised = standardise_around(stacked, usual, pace, self.config.scoring)
@@ -183,14 +177,17 @@ class Memory:
             foretells = length <= config.context_length
             if self.causal and not foretells:
                 continue
+            echoes = self.causal and length <= scoring.echo_length
+            sides: tuple[Side, ...] = ("ahead",) if self.causal else ("ahead", "behind")
             for form in FORMS:
                 if self.causal or length >= config.novel_length:
                     yield Part("new", length, form)
-                if self.causal and length <= scoring.echo_length:
-                    yield from (Part("context", length, form, each) for each in config.horizons)
-                for side in ("ahead",) if self.causal else ("ahead", "behind"):
-                    if foretells:
-                        yield from (Part(side, length, form, each) for each in config.horizons)  # type: ignore[arg-type]
+                for side in sides if foretells else ():
+                    for horizon in config.horizons:
+                        part = Part(side, length, form, horizon)
+                        yield part
+                        if echoes:
+                            yield part.context
         yield from (Part("quiet", rows) for rows in scoring.quiet_rows)
 
 
@@ -225,6 +222,15 @@ def _of_forms(
         each for part, each in standardised.items() if part.what == what and part.horizon == horizon
     ]
     return [soft_maximum(forms, sharpness)] if forms else []
+
+
+def _fresh(standardised: Measured) -> Measured:
+    """Blocks less the oddness of the context that foretells them: what remains is no echo."""
+    return {
+        part: each - np.fmax(standardised.get(part.context, 0.0), 0.0)
+        for part, each in standardised.items()
+        if part.what == "ahead"
+    }
 
 
 def _quietest(quiet: FloatArray, config: ScoringConfig) -> Standardiser:

@@ -24,7 +24,7 @@ class EventRules(Configuration):
     cool_down: int = 0  # rows after an event in which no other is raised
     edge: float = 0.6  # of what is local to the strongest row: less is its echo, no part of it
     clear: float = 1.5  # local to a row: odd beside whatever else
-    fresh: float = 1.0  # local to one row at least: less in all of them is the echo of another
+    fresh: float = 1.1  # local to one row at least: less in all of them is the echo of another
 
     def __post_init__(self) -> None:
         if not isinstance(self.edge, int | float) or not 0 <= self.edge <= 1:
