@@ -39,7 +39,7 @@ def block_errors(observed: Singles, expected: Singles, horizons: Sequence[int]) 
     """Root mean squared error of the first rows, by the division that comes nearest.
 
     `observed` (query, offset), `expected` (query, division, offset); for each horizon the error of
-    so many rows: (query, horizon). Not-a-number where fewer than half of the rows are known.
+    so many rows: (query, horizon). Not-a-number unless more than half of the rows are known.
 
     >>> expected = np.array([[[0.0, 0.0], [3.0, 3.0]]], np.float32)
     >>> block_errors(np.array([[3.0, 1.0]], np.float32), expected, [1, 2]).round(2)

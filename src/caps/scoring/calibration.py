@@ -226,7 +226,8 @@ def calibrate_logits(
 
 def _tail_scale(excess: FloatArray, usual: float, config: CalibrationConfig) -> float:
     """Scale of the exponential tail of rising peaks: likeliest, the doubted ones censored."""
-    believed = len(excess) - int(config.doubted * len(excess))
+    doubted = min(int(config.doubted * len(excess)), config.most_doubted)
+    believed = len(excess) - doubted
     if believed == 0:
         return usual
     censored = np.minimum(excess, excess[believed - 1])

@@ -85,6 +85,7 @@ class CalibrationConfig(Configuration):
     # The tail is exponential. Its highest peaks may be anomalies of training: only that they are
     # higher counts. That of few peaks is noise: it is pulled towards what is usual.
     doubted: float = 0.25  # of the peaks
+    most_doubted: int = 10  # more that are alike are no accident
     usual_peaks: int = 50  # that weigh as much as what is usual
     usual_scale: float = 0.18  # of evidence in hindsight, on series of no evaluation list
     usual_live_scale: float = 0.12  # of evidence by the past alone

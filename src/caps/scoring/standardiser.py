@@ -8,7 +8,7 @@ import numpy as np
 from caps.arrays import FloatArray
 
 TENTH, QUARTILE = 1.2816, 0.6745  # upper ones of a normal distribution, in std
-SELDOM = 0.25  # of the std: less than anomalies of training would make of it
+SELDOM = 0.05  # of the std: less than anomalies of training would make of it
 
 
 @dataclass(frozen=True, slots=True)
