@@ -125,9 +125,7 @@ def test_a_neighbour_that_begins_where_the_query_ends_lies_apart() -> None:
 
 
 @settings(max_examples=60)
-@given(
-    st.integers(0, 2**32 - 1), st.sampled_from(FORMS), st.sampled_from([1, 2, 4]), st.booleans()
-)
+@given(st.integers(0, 2**32 - 1), st.sampled_from(FORMS), st.sampled_from([1, 2, 4]), st.booleans())
 def test_the_nearest_of_every_division_equals_a_loop_over_all(
     seed: int, form: Form, divisions: int, exact: bool
 ) -> None:

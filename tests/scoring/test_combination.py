@@ -89,7 +89,9 @@ def test_by_the_past_what_follows_an_odd_context_is_hardly_evidence() -> None:
 
 
 @given(st.lists(st.floats(-5, 5) | st.just(np.nan), min_size=1, max_size=20), st.data())
-def test_means_between_rows_equal_their_definition(values: list[float], data: st.DataObject) -> None:
+def test_means_between_rows_equal_their_definition(
+    values: list[float], data: st.DataObject
+) -> None:
     array, end = np.array(values), len(values) - 1
     first = data.draw(st.integers(-5, end + 5))
     last = data.draw(st.integers(first, end + 5))
