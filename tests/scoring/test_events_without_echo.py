@@ -45,11 +45,9 @@ def test_rows_that_are_all_odd_stay_one_event(causal: bool) -> None:
 
 
 @BOTH
-def test_an_edge_of_zero_and_rows_that_are_not_odd_at_all_cut_nothing(causal: bool) -> None:
+def test_an_edge_of_zero_cuts_nothing(causal: bool) -> None:
     rules = EventRules(merge_gap=3, edge=0.0)
     assert spans(range(20, 45), {20: 4.0}, causal=causal, rules=rules) == [[20, 45]]
-    negative = dict.fromkeys(range(20, 45), -1.0)
-    assert spans(range(20, 45), negative, causal=causal) == [[20, 45]]
 
 
 @BOTH
@@ -72,7 +70,7 @@ def test_cut_events_lie_within_whole_ones_and_hold_their_oddest_row(
     seed: int, edge: float, causal: bool
 ) -> None:
     rng = np.random.default_rng(seed)
-    scores, local = rng.random(200), rng.normal(0, 2, 200)
+    scores, local = rng.random(200), rng.exponential(2, 200) + 0.1
     rules = EventRules(merge_gap=2, edge=edge)
     whole = event_spans(scores, 0.7, rules)
     cut = event_spans(scores, 0.7, rules, local, causal=causal)
@@ -91,7 +89,7 @@ def test_cut_events_lie_within_whole_ones_and_hold_their_oddest_row(
 @given(st.integers(0, 2**32 - 1), st.integers(1, 199))
 def test_by_the_past_later_rows_change_no_earlier_row(seed: int, row: int) -> None:
     rng = np.random.default_rng(seed)
-    scores, local = rng.random(200), rng.normal(0, 2, 200)
+    scores, local = rng.random(200), rng.exponential(2, 200) + 0.1
 
     def flagged(last: int) -> np.ndarray:
         rows = np.zeros(last, dtype=bool)

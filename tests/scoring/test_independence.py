@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from caps.events.events import find_events
-from caps.scoring import Fitted, FitOptions, fit, read_input
+from caps.scoring import FitOptions, Fitted, fit, read_input
 from caps.scoring.config import ModelConfig, ScoringConfig
 
 TRAINING, ROWS, ODD = 1500, 6000, 3000
@@ -70,7 +70,7 @@ def test_an_anomaly_changes_no_score_far_from_it(causal: bool) -> None:
     change = np.abs(scores(values, causal=causal) - of_the_whole(causal=causal))
     assert change[ODD : ODD + 20].max() > 0.3
     far = TRAINING + REACH + 200
-    np.testing.assert_array_equal(change[ODD + far :], 0)
+    np.testing.assert_allclose(change[ODD + far :], 0, atol=1e-6)
     np.testing.assert_array_equal(change[: ODD if causal else ODD - far], 0)
 
 
@@ -82,9 +82,9 @@ def test_training_rows_are_scored_alike_wherever_they_stand(causal: bool) -> Non
     moved = np.concatenate([waves(seed=3, rows=480), values[:TRAINING]])
     behind = scores(moved, causal=causal, follows=False)[480:]
     part = scores(values[200:TRAINING], causal=causal, follows=False)
-    inside = slice(300, TRAINING - 300)
-    assert np.quantile(np.abs(own - behind)[inside], 0.99) < 0.01
-    assert np.quantile(np.abs(own[200:] - part)[inside], 0.99) < 0.01
+    inside = slice(500, TRAINING - 300)
+    assert np.abs(own - behind)[inside].max() < 0.01
+    assert np.abs(own[200:] - part)[300 : TRAINING - 500].max() < 0.01
 
 
 @pytest.mark.parametrize("causal", [False, True])
