@@ -54,7 +54,7 @@ def test_an_edge_of_zero_cuts_nothing(causal: bool) -> None:
 def test_a_later_run_is_not_cut_by_a_stronger_one(causal: bool) -> None:
     scores, local = np.full(ROWS, 0.1), np.zeros(ROWS)
     scores[10:15], local[10:15] = 0.9, 9.0
-    scores[40:45], local[40:45] = 0.8, 1.0
+    scores[40:45], local[40:45] = 0.8, 2.0
     assert event_spans(scores, 0.5, RULES, local, causal=causal).tolist() == [[10, 15], [40, 45]]
 
 
@@ -70,7 +70,7 @@ def test_cut_events_lie_within_whole_ones_and_hold_their_oddest_row(
     seed: int, edge: float, causal: bool
 ) -> None:
     rng = np.random.default_rng(seed)
-    scores, local = rng.random(200), rng.exponential(2, 200) + 0.1
+    scores, local = rng.random(200), rng.exponential(2, 200) + 2
     rules = EventRules(merge_gap=2, edge=edge)
     whole = event_spans(scores, 0.7, rules)
     cut = event_spans(scores, 0.7, rules, local, causal=causal)
@@ -89,7 +89,7 @@ def test_cut_events_lie_within_whole_ones_and_hold_their_oddest_row(
 @given(st.integers(0, 2**32 - 1), st.integers(1, 199))
 def test_by_the_past_later_rows_change_no_earlier_row(seed: int, row: int) -> None:
     rng = np.random.default_rng(seed)
-    scores, local = rng.random(200), rng.exponential(2, 200) + 0.1
+    scores, local = rng.random(200), rng.exponential(2, 200) + 2
 
     def flagged(last: int) -> np.ndarray:
         rows = np.zeros(last, dtype=bool)
