@@ -48,7 +48,7 @@ def analysed(
             scaled[:TRAIN, column].astype(np.float32),
             calibration,
             detector=None,
-            memory=Memory.fit(scaled[:TRAIN, column]) if memory else None,
+            memory=Memory.fit(scaled[:TRAIN, column], causal=causal) if memory else None,
             standardiser=None,
             level=None,
             bound=None,
@@ -64,7 +64,7 @@ def analysed(
     step = series.sampling.step
     fitted = Fitted(channels, scaler, calibration, "max", causal, step, start)
     rest, rows = series[first:], np.arange(len(series) - first)
-    held_to = tuple(each.memory.standardisers if each.memory else {} for each in channels)
     overlap = fitted.find_overlap(rest, scaled[first:])
-    scores = Scores(score[first:], evidence[first:], overlap, held_to)
+    # Loud rows are loud by themselves: no event is cut.
+    scores = Scores(score[first:], evidence[first:], overlap, np.nan_to_num(score[first:]))
     return Analysis(rest, rest, rows, fitted, scores, 0.9, rules or EventRules())
