@@ -88,9 +88,10 @@ class CalibrationConfig(Configuration):
     most_doubted: int = 10  # more that are alike are no accident
     usual_peaks: int = 50  # that weigh as much as what is usual
     usual_scale: float = 0.18  # of evidence in hindsight, on series of no evaluation list
-    usual_live_scale: float = 0.12  # of evidence by the past alone
+    usual_live_scale: float = 0.1  # of evidence by the past alone
     least_scale: float = 1e-3  # of a tail without peaks
     fewest_rows: int = 32
+    fresh_share: float = 0.01  # of training: more rows than that are not fresh by themselves
 
     def usual_scale_of(self, *, causal: bool) -> float:
         """Of the tail of evidence, in hindsight or by the past alone."""

@@ -207,11 +207,16 @@ class _Fit:
         for start, end in self.part.known:
             normal[start:end] = False
         blocks = self._calibration_blocks()
-        scores = []
+        scores, local = [], []
         for (block, _), (rows, context) in zip(blocks, self._contexts(scaled, blocks), strict=True):
-            score = score_channels(channels, self.settings.aggregate, context).score[rows]
-            scores.append(np.where(normal[block], score, np.nan))
-        made = calibrate(scores, self.settings.rules, config.calibration)
+            scored = score_channels(channels, self.settings.aggregate, context)
+            scores.append(np.where(normal[block], scored.score[rows], np.nan))
+            local.append(np.where(normal[block], scored.local[rows], np.nan))
+        # What many rows of training have by themselves is not fresh.
+        usual = float(np.nanquantile(np.concatenate(local), 1 - config.calibration.fresh_share))
+        rules = self.settings.rules
+        rules = replace(rules, fresh=max(rules.fresh, usual))
+        made = calibrate(scores, rules, config.calibration)
         # Evidence is -log p, so that its tail is exponential by its making.
         return replace(made, scale=config.scoring.halving)
 
