@@ -26,7 +26,6 @@ from caps.scoring import CalibrationConfig, ScoringConfig
 OF_CAPS = (
     "caps.recover.references.STRIDE",
     "caps.recover.contamination.CLEAR",
-    "caps.recover.perturbations.LONGEST",
     "caps.recover.visibility.LEAST",
     "caps.realize.experts.LIMIT",
     "caps.series.scaling.CLIP",

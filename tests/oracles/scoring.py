@@ -44,6 +44,32 @@ def naive_logits(logits: Logits, values: np.ndarray, size: int, stride: int) -> 
     return result
 
 
+def naive_odd_rows(
+    scores: np.ndarray,
+    threshold: float,
+    local: np.ndarray,
+    merge_gap: int,
+    edge: float,
+    *,
+    causal: bool,
+) -> np.ndarray:
+    """The scores, not-a-number where a row is above the threshold only as the echo of others."""
+    kept = np.array(scores, dtype=np.float64)
+    surges: list[list[int]] = []
+    for row in np.flatnonzero(scores > threshold).tolist():
+        if surges and row - surges[-1][-1] <= merge_gap + 1:
+            surges[-1].append(row)
+        else:
+            surges.append([row])
+    for surge in surges:
+        for row in surge:
+            among = [local[each] for each in surge if not causal or each <= row]
+            strongest = max((each for each in among if not np.isnan(each)), default=-np.inf)
+            if strongest > 0 and not local[row] >= edge * strongest:
+                kept[row] = np.nan
+    return kept
+
+
 def naive_spans(
     scores: np.ndarray, threshold: float, merge_gap: int, minimum_length: int, cool_down: int
 ) -> list[tuple[int, int]]:
