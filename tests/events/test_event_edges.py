@@ -28,7 +28,7 @@ def with_level(rows: int = 2000) -> np.ndarray:
 
 def spans(local: list[float], *, causal: bool = False, **rules: float) -> list[list[int]]:
     """Events of rows that are all above the threshold."""
-    given_rules = EventRules(**{"merge_gap": 2} | rules)  # type: ignore[arg-type]
+    given_rules = EventRules(**{"merge_gap": 2, "fresh": 0.3} | rules)  # type: ignore[arg-type]
     scores = np.full(len(local), 0.9)
     return event_spans(scores, 0.5, given_rules, np.array(local), causal=causal).tolist()
 
@@ -87,9 +87,9 @@ def test_edges_equal_their_definition(
     causal: bool,
 ) -> None:
     scores, local = np.array(rows, dtype=np.float64).reshape(-1, 2).T
-    rules = EventRules(merge_gap, minimum_length, cool_down, edge)
+    rules = EventRules(merge_gap, minimum_length, cool_down, edge, clear=0.9, fresh=0.5)
     found = event_spans(scores, 0.5, rules, local, causal=causal).tolist()
-    odd = naive_odd_rows(scores, 0.5, local, merge_gap, edge, causal=causal)
+    odd = naive_odd_rows(scores, 0.5, local, rules, causal=causal)
     expected = naive_spans(odd, 0.5, merge_gap, minimum_length, cool_down)
     assert [tuple(span) for span in found] == expected
 
@@ -123,14 +123,20 @@ def test_the_edge_is_one_of_the_rules_that_are_saved() -> None:
 
 
 @pytest.mark.parametrize("nothing", [0.0, -2.0, float("nan")])
-def test_an_event_in_which_no_row_is_odd_by_itself_stays(nothing: float) -> None:
-    assert spans([nothing] * 5) == [[0, 5]]
-    assert spans([nothing] * 5, causal=True) == [[0, 5]]
+def test_rows_of_which_none_is_odd_by_itself_are_the_echo_of_others(nothing: float) -> None:
+    assert spans([nothing] * 5) == spans([nothing] * 5, causal=True) == []
+    assert spans([nothing] * 5 + [0.3]) == [[5, 6]]
+
+
+def test_clearly_odd_rows_belong_to_an_event_beside_a_much_stronger_one() -> None:
+    ramp = [2.0, 2.0, 2.0, 2.0, 9.0]
+    assert spans(ramp) == [[0, 5]]
+    assert spans(ramp, clear=3.0) == [[4, 5]]
 
 
 def test_the_peak_is_one_of_the_rows_that_are_left() -> None:
     scores, local = np.array([0.99, 0.8, 0.9, 0.7]), np.array([0.1, 1.0, 1.0, 0.2])
-    (event,) = find_events(scores, 0.5, local=local)
+    (event,) = find_events(scores, 0.5, EventRules(fresh=0.5), local=local)
     assert (event.start, event.end, event.peak, event.score) == (1, 3, 2, 0.9)
 
 

@@ -139,8 +139,8 @@ def test_stationary_rows_are_standardised_as_training_is() -> None:
     assert np.abs(found - expected).max() < 0.15
 
 
-def test_files_shorter_than_the_pace_are_held_to_training_alone() -> None:
-    rows = measured(PACE - 1, lifted=10.0)
+def test_files_shorter_than_half_the_pace_are_held_to_training_alone() -> None:
+    rows = measured(PACE // 2 - 1, lifted=10.0)
     expected = [each.standardise(row) for each, row in zip(USUAL, rows, strict=True)]
     found = standardise_around(rows, USUAL, PACE, CONFIG)
     np.testing.assert_allclose(found, expected, rtol=1e-12)

@@ -226,8 +226,7 @@ def calibrate_logits(
 
 def _tail_scale(excess: FloatArray, usual: float, config: CalibrationConfig) -> float:
     """Scale of the exponential tail of rising peaks: likeliest, the doubted ones censored."""
-    doubted = min(int(config.doubted * len(excess)), config.most_doubted)
-    believed = len(excess) - doubted
+    believed = len(excess) - int(config.doubted * len(excess))
     if believed == 0:
         return usual
     censored = np.minimum(excess, excess[believed - 1])

@@ -64,7 +64,7 @@ class ConstantChannel(Channel):
         if self.memory is not None:
             recall = self.memory.evidence(context, column)
             weight = context.config.constant_memory
-            evidence = evidence + weight * np.maximum(recall.evidence, 0.0)
+            return Recall(evidence + weight * np.maximum(recall.evidence, 0.0), evidence)
         return Recall(evidence, evidence)
 
 

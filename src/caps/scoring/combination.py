@@ -47,12 +47,18 @@ def both_sides(ahead: Blocks, behind: Blocks) -> Blocks:
 def in_hindsight(
     blocks: Blocks, subsequences: Sequence[FloatArray], config: ScoringConfig
 ) -> FloatArray:
-    """The evidence of rows with their surroundings on either side."""
+    """The evidence of rows with their surroundings on either side.
+
+    Subsequences rank rows best, forecasts say where: neither counts far beyond the other.
+    """
     sharpness = config.sharpness_of_lengths
     forecasts = soft_maximum(blocks.values(), sharpness)
+    if not subsequences:
+        return forecasts
     gate = _highest_around(np.where(np.isnan(forecasts), np.inf, forecasts), config.gate_rows)
     gated = [np.fmin(each, gate + config.gate) for each in subsequences]
-    return soft_maximum([forecasts, *gated], sharpness)
+    bound = soft_maximum(gated, sharpness) + config.forecast_gate
+    return soft_maximum([np.fmin(forecasts, bound), *gated], sharpness)
 
 
 def by_the_past(

@@ -19,20 +19,22 @@ class ScoringConfig(Configuration):
     # The memory: what is measured.
     floor: float = 0.003  # of the std of training: closer subsequences are the same
     least_std: float = 1e-3  # of a standardiser
+    seldom: float = 0.05  # of the std, at least: where nine of ten rows are the same
     quiet_rows: tuple[int, ...] = (16, 64)  # over which a channel may lose its variability
     quiet_floor: float = 1e-4  # of the std of training: smaller steps are none
     quiet_known: float = 0.75  # of these rows, at least
     quiet_unit: float = 0.15  # log std, at least: beyond the quietest of training, -log p of one
     quiet_doubt: int = 500  # rows of training that double it: of fewer, less is known
-    quiet_most: float = 7.0  # -log p: enough for an alarm, but never the strongest
+    quiet_most: float = 6.0  # -log p: enough for an alarm, but never the strongest
 
     # The memory: how parts are put together. Of soft maxima; 0 would be the maximum, infinity the
     # mean. Forms look at the same rows and are worth more where they agree; an anomaly has one
     # scale, so lengths and horizons need not.
     sharpness_of_forms: float = 0.5
     sharpness_of_lengths: float = 0.25
-    gate: float = 1.0  # evidence that a subsequence may have beyond what forecasts say beside it
+    gate: float = 2.0  # evidence that a subsequence may have beyond what forecasts say beside it
     gate_rows: int = 9  # beside it
+    forecast_gate: float = 0.5  # and forecasts beyond what subsequences say
     live_gate: float = 0.5  # the same of longer blocks and subsequences that end at a row
     echo_gate: float = 0.7  # that contexts which were odd themselves may have beyond others
     echo_length: int = 16  # contexts up to this recover soon: their own oddness is taken off
@@ -80,12 +82,11 @@ class CalibrationConfig(Configuration):
     WHAT: ClassVar[str] = "a configuration of calibration"
 
     levels: int = 200  # at which rates are counted
-    tail_share: int = 30  # rows of training for each peak that is part of the tail
+    tail_share: int = 100  # rows of training for each peak that is part of the tail
     fewest_peaks: int = 15  # of the tail, however short training is
     # The tail is exponential. Its highest peaks may be anomalies of training: only that they are
     # higher counts. That of few peaks is noise: it is pulled towards what is usual.
-    doubted: float = 0.25  # of the peaks
-    most_doubted: int = 10  # more that are alike are no accident
+    doubted: float = 0.34  # of the peaks
     usual_peaks: int = 50  # that weigh as much as what is usual
     usual_scale: float = 0.18  # of evidence in hindsight, on series of no evaluation list
     usual_live_scale: float = 0.1  # of evidence by the past alone

@@ -57,7 +57,7 @@ class Memory:
         overlap = training_rows(first, len(rows))
         measuring = blank._measuring(ScoringContext(rows, rows, causal, overlap, config.scoring), 0)
         usual = {
-            part: Standardiser.of(each, config.scoring.least_std)
+            part: Standardiser.of(each, config.scoring.least_std, config.scoring.seldom)
             for measured in measuring.lengths()
             for part, each in measured.items()
         }

@@ -40,6 +40,35 @@ class EventRules(Configuration):
                 raise InputError(f"{name} is {value!r}", f"give {bound} or more rows")
 
 
+def odd_rows(
+    scores: FloatArray,
+    threshold: float,
+    rules: EventRules,
+    local: FloatArray | None = None,
+    *,
+    causal: bool = False,
+) -> NDArray[np.bool_]:
+    """The rows above the threshold, with `local` those that are odd by themselves.
+
+    Of rows above the threshold that stand together, those far less odd than the strongest are its
+    echo; `causal`: than the strongest so far. Where none is fresh, all of them echo something else.
+    """
+    above = scores > threshold  # not-a-number is never above
+    if local is None:
+        return above
+    odd = above.copy()
+    for start, end in _runs(above, rules.merge_gap):
+        here = np.where(above[start:end], local[start:end], -np.inf)
+        here = np.nan_to_num(here, nan=-np.inf)
+        peak = np.maximum.accumulate(here) if causal else np.full(len(here), here.max())
+        wanted = np.minimum(rules.edge * peak, rules.clear)
+        odd[start:end] &= (here >= wanted) | (peak <= 0)
+    for start, end in _runs(odd, rules.merge_gap):
+        if not (local[start:end][odd[start:end]] >= rules.fresh).any():
+            odd[start:end] = False
+    return odd
+
+
 def event_spans(
     scores: FloatArray,
     threshold: float,
@@ -51,21 +80,10 @@ def event_spans(
     """Start and end of every event: merge, then drop the short ones, then keep the distance.
 
     With what is `local` to each row, an event is cut to the rows that are odd by themselves, and
-    becomes several where they lie apart. `causal`: each row by those before it.
+    becomes several where they lie apart.
     """
-    above = scores > threshold  # not-a-number is never above
-    if local is not None:
-        for start, end in _runs(above, rules.merge_gap):
-            here = np.where(above[start:end], local[start:end], -np.inf)
-            here = np.nan_to_num(here, nan=-np.inf)
-            peak = np.maximum.accumulate(here) if causal else np.full(len(here), here.max())
-            wanted = np.minimum(rules.edge * peak, rules.clear)
-            above[start:end] &= (here >= wanted) | (peak <= 0)
-    spans = _runs(above, rules.merge_gap)
+    spans = _runs(odd_rows(scores, threshold, rules, local, causal=causal), rules.merge_gap)
     spans = spans[spans[:, 1] - spans[:, 0] >= rules.minimum_length]
-    if local is not None:
-        fresh = [bool((local[start:end] >= rules.fresh).any()) for start, end in spans]
-        spans = spans[np.array(fresh, dtype=bool)]
     return _kept_apart(spans, rules.cool_down) if rules.cool_down > rules.merge_gap else spans
 
 

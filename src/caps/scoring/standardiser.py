@@ -8,7 +8,6 @@ import numpy as np
 from caps.arrays import FloatArray
 
 TENTH, QUARTILE = 1.2816, 0.6745  # upper ones of a normal distribution, in std
-SELDOM = 0.05  # of the std: less than anomalies of training would make of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,18 +18,18 @@ class Standardiser:
     std: float
 
     @classmethod
-    def of(cls, values: FloatArray, least_std: float) -> Self:
+    def of(cls, values: FloatArray, least_std: float, seldom: float = 0.0) -> Self:
         """From the training part, where each subsequence is compared with the others.
 
         Median and upper tenth: the anomalies that training parts have as a rule hardly move them.
+        Where nine of ten rows are the same, that share `seldom` of the std tells what is usual.
         """
         values = values[np.isfinite(values)]
         if len(values) == 0:
             return cls(0.0, 1.0)
         median, upper = np.quantile(values, [0.5, 0.9])
-        # Where nine of ten rows are the same, the tenth says how much is usual.
-        seldom = SELDOM * float(values.std())
-        return cls(float(median), max(float(upper - median) / TENTH, seldom, least_std))
+        least = max(least_std, seldom * float(values.std()))
+        return cls(float(median), max(float(upper - median) / TENTH, least))
 
     def to_list(self) -> list[float]:
         """As JSON values; `from_list` gives the same back."""
