@@ -102,6 +102,12 @@ class SubsequenceIndex:
         """The subsequences in every form."""
         return in_forms(self.subsequences, self.least_std)
 
+    @cached_property
+    def neighbour_distance(self) -> dict[Form, FloatArray]:
+        """The distance of each to its nearest that does not overlap it, in every form."""
+        found = self.query(self.subsequences, self.overlapping(self.starts))
+        return {form: each.distance for form, each in found.items()}
+
     def overlapping(self, starts: Rows, beside: int = 0) -> Zone:
         """Which of the index, first and last exclusive, overlap those that begin at `starts`.
 

@@ -31,6 +31,7 @@ class ScoringConfig(Configuration):
     # mean. Forms look at the same rows and are worth more where they agree; an anomaly has one
     # scale, so lengths and horizons need not.
     sharpness_of_forms: float = 0.5
+    sharpness_of_measures: float = 1.0  # how new and how new for its surroundings, in hindsight
     sharpness_of_lengths: float = 0.25
     gate: float = 2.0  # evidence that a subsequence may have beyond what forecasts say beside it
     gate_rows: int = 9  # beside it

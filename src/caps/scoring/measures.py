@@ -39,7 +39,7 @@ Side = Literal["ahead", "behind"]
 class Part(NamedTuple):
     """One measure."""
 
-    what: Literal["new", "ahead", "behind", "context", "quiet"]
+    what: Literal["new", "sparse", "ahead", "behind", "context", "quiet"]
     length: int
     form: Form | None = None
     horizon: int = 0  # rows of the block that is foretold
@@ -138,7 +138,7 @@ class Measuring:
         found = {part: np.concatenate([each[part] for each in done]) for part in done[0]}
         measured: Measured = {}
         for part, each in found.items():
-            if part.what != "new":
+            if part.horizon:
                 offset = length + part.horizon - 1 if part.what == "ahead" else -part.horizon
                 measured[part] = _placed(each, starts + offset, rows)
             elif length >= config.novel_length:
@@ -176,7 +176,12 @@ class Measuring:
         found, wanted = index.query(queries, zone, exact=exact), in_forms(queries, index.least_std)
         measured: Measured = {}
         for form in FORMS:
-            measured[Part("new", length, form)] = np.log(found[form].distance + floor)
+            distance = np.log(found[form].distance + floor)
+            measured[Part("new", length, form)] = distance
+            if not self.context.causal and length >= config.novel_length:
+                # Some parts of a series are more sparsely seen than others.
+                its_own = index.neighbour_distance[form][found[form].index]
+                measured[Part("sparse", length, form)] = distance - np.log(its_own + floor)
             for side in sides:
                 steps = np.arange(max(config.horizons))
                 offsets = length + steps if side == "ahead" else -1 - steps

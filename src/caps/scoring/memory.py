@@ -106,7 +106,9 @@ class Memory:
         subsequences, blocks = [], _Blocks(self.config)
         for measured in measuring.lengths():
             standardised = self._around(measured, pace)
-            subsequences += _of_forms(standardised, "new", config.sharpness_of_forms)
+            novel = [each for part, each in standardised.items() if not part.horizon]
+            if novel:
+                subsequences.append(soft_maximum(novel, config.sharpness_of_measures))
             for side in ("ahead", "behind"):
                 blocks.add(side, standardised)
         said = both_sides(blocks["ahead"], blocks["behind"])
@@ -182,6 +184,8 @@ class Memory:
             for form in FORMS:
                 if self.causal or length >= config.novel_length:
                     yield Part("new", length, form)
+                if not self.causal and length >= config.novel_length:
+                    yield Part("sparse", length, form)
                 for side in sides if foretells else ():
                     for horizon in config.horizons:
                         part = Part(side, length, form, horizon)
