@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from caps.scoring.spans import EventRules
 from oracles.windows import naive_starts, reflected
 
 Logits = Callable[[np.ndarray], np.ndarray]
@@ -42,6 +43,38 @@ def naive_logits(logits: Logits, values: np.ndarray, size: int, stride: int) -> 
             total = sum(weight for weight, _, _ in chosen)
             result[row] = sum(weight * logit for weight, logit, _ in chosen) / total
     return result
+
+
+def naive_odd_rows(
+    scores: np.ndarray,
+    threshold: float,
+    local: np.ndarray,
+    rules: EventRules,
+    *,
+    causal: bool,
+) -> np.ndarray:
+    """The scores, not-a-number where a row is above the threshold only as the echo of others."""
+    kept = np.array(scores, dtype=np.float64)
+
+    def together(rows: list[int]) -> list[list[int]]:
+        surges: list[list[int]] = []
+        for row in rows:
+            if surges and row - surges[-1][-1] <= rules.merge_gap + 1:
+                surges[-1].append(row)
+            else:
+                surges.append([row])
+        return surges
+
+    for surge in together(np.flatnonzero(scores > threshold).tolist()):
+        for row in surge:
+            among = [local[each] for each in surge if not causal or each <= row]
+            strongest = max((each for each in among if not np.isnan(each)), default=-np.inf)
+            if strongest > 0 and not local[row] >= min(rules.edge * strongest, rules.clear):
+                kept[row] = np.nan
+    for surge in together(np.flatnonzero(kept > threshold).tolist()):
+        if not any(local[row] >= rules.fresh for row in surge):
+            kept[surge] = np.nan
+    return kept
 
 
 def naive_spans(

@@ -17,15 +17,15 @@ Form = Literal["raw", "centred", "znormalised"]
 FORMS: tuple[Form, ...] = get_args(Form)
 
 CHUNK = 128  # looked up at once: their distances to the index fit the processor's cache
-SLACK = 1e-3  # of the squared size: rounding of single precision is far below
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Neighbours:
-    """The nearest subsequence to each query."""
+    """The nearest subsequence to each query, in all of the index and in every division of it."""
 
-    distance: FloatArray  # root mean square; not-a-number where nothing was left to compare with
-    index: Rows
+    distance: FloatArray  # (query,), root mean square; not-a-number where none was left
+    index: Rows  # (query,)
+    of_divisions: Rows  # (query, division), -1 where none was left
 
 
 def paa(values: FloatArray, starts: Rows, length: int, segments: int) -> Singles:
@@ -79,6 +79,7 @@ class SubsequenceIndex:
     starts: Rows  # rows of the training part where they begin, rising
     subsequences: Singles  # (subsequence, segment)
     least_std: float
+    divisions: int = 1  # equal spans: what happened once in training is in one of them only
 
     @classmethod
     def of(
@@ -92,7 +93,9 @@ class SubsequenceIndex:
         if len(starts) > config.index_size:
             starts = starts[np.linspace(0, len(starts) - 1, config.index_size).astype(np.intp)]
         bridged = np.asarray(bridge(rows), dtype=np.float64)
-        return cls(length, starts, paa(bridged, starts, length, config.segments), config.least_std)
+        starts = starts[len(starts) % config.divisions :]
+        subsequences = paa(bridged, starts, length, config.segments)
+        return cls(length, starts, subsequences, config.least_std, config.divisions)
 
     @cached_property
     def forms(self) -> Forms:
@@ -105,58 +108,75 @@ class SubsequenceIndex:
         found = self.query(self.subsequences, self.overlapping(self.starts))
         return {form: each.distance for form, each in found.items()}
 
-    def overlapping(self, starts: Rows) -> Zone:
-        """Which of the index, first and last exclusive, overlap those that begin at `starts`."""
-        first = np.searchsorted(self.starts, starts - self.length, side="right")
-        return first, np.searchsorted(self.starts, starts + self.length, side="left")
+    def overlapping(self, starts: Rows, beside: int = 0) -> Zone:
+        """Which of the index, first and last exclusive, overlap those that begin at `starts`.
+
+        `beside` rows on either side of them count as theirs.
+        """
+        reach = self.length + beside
+        first = np.searchsorted(self.starts, starts - reach, side="right")
+        return first, np.searchsorted(self.starts, starts + reach, side="left")
 
     def query(
         self, queries: Singles, exclusion_zone: Zone | None = None, *, exact: bool = False
     ) -> dict[Form, Neighbours]:
         """The nearest to each query in every form, outside of its exclusion zone.
 
-        `exact` finds the same one whatever else is looked up at the same time: the rounding of a
-        matrix product depends on its shape, so near ties are settled apart.
+        `exact` finds the same ones whatever else is looked up at the same time: the rounding of a
+        matrix product depends on its shape, so products are taken in double precision then.
         """
-        count, rooms = len(queries), np.empty((3, CHUNK, len(self.starts)), np.float32)
+        count, each = len(queries), len(self.starts) // self.divisions
+        rooms = np.empty((3, min(CHUNK, count), len(self.starts)), np.float32)
         found = {
-            form: Neighbours(np.empty(count), np.empty(count, dtype=np.intp)) for form in FORMS
+            form: Neighbours(
+                np.empty(count),
+                np.empty(count, dtype=np.intp),
+                np.empty((count, self.divisions), dtype=np.intp),
+            )
+            for form in FORMS
         }
         for first in range(0, count, CHUNK):
             chunk = slice(first, min(first + CHUNK, count))
             wanted = in_forms(queries[chunk], self.least_std)
             apart, *room = rooms[:, : chunk.stop - first]
-            self._squared(wanted.centred, out=apart)
+            self._squared(wanted.centred, exact=exact, out=apart)
             if exclusion_zone is not None:
-                low, high = (each[chunk] for each in exclusion_zone)
+                low, high = (side[chunk] for side in exclusion_zone)
                 for row in np.flatnonzero(high > low):
                     apart[row, low[row] : high[row]] = np.inf
+            rows = np.arange(len(apart))
             for form in FORMS:
                 away = self._in_form(form, apart, wanted, room)
-                nearest = away.argmin(axis=1)
-                if exact:
-                    nearest = self._settled(form, wanted, away, nearest)
+                of_divisions = away.reshape(len(away), self.divisions, each).argmin(axis=2)
+                of_divisions += each * np.arange(self.divisions)
+                squares = np.take_along_axis(away, of_divisions, axis=1)
+                best = squares.argmin(axis=1)
+                nearest = of_divisions[rows, best]
                 distance = self._distance(form, wanted.in_form(form), nearest)
-                lost = np.isinf(apart[np.arange(len(nearest)), nearest])
-                found[form].distance[chunk] = np.where(lost, np.nan, distance)
-                found[form].index[chunk] = nearest
+                into = found[form]
+                into.distance[chunk] = np.where(np.isinf(squares[rows, best]), np.nan, distance)
+                into.index[chunk] = nearest
+                into.of_divisions[chunk] = np.where(np.isinf(squares), -1, of_divisions)
         return found
 
     @cached_property
-    def _table(self) -> Singles:
+    def _tables(self) -> tuple[Singles, FloatArray]:
         """What turns a product into a squared distance, less the size of the query."""
-        return np.ascontiguousarray(
-            np.concatenate([-2 * self.forms.centred, self._sizes], axis=1).T
-        )
+        table = np.concatenate([-2 * self.forms.centred, self._sizes], axis=1).T
+        return np.ascontiguousarray(table), np.ascontiguousarray(table, dtype=np.float64)
 
     @cached_property
     def _sizes(self) -> Singles:
         return np.asarray(np.square(self.forms.centred).sum(axis=1, keepdims=True))
 
-    def _squared(self, centred: Singles, *, out: Singles) -> None:
+    def _squared(self, centred: Singles, *, exact: bool, out: Singles) -> None:
         """Squared distances of centred queries to the index, less their own squared size."""
         asked = np.concatenate([centred, np.ones((len(centred), 1), np.float32)], axis=1)
-        np.matmul(asked, self._table, out=out)
+        single, double = self._tables
+        if exact:
+            out[...] = asked.astype(np.float64) @ double
+        else:
+            np.matmul(asked, single, out=out)
 
     def _in_form(
         self, form: Form, apart: Singles, wanted: Forms, room: Sequence[Singles]
@@ -195,18 +215,6 @@ class SubsequenceIndex:
         """One over the stds, and the squared sizes of the z-normalised subsequences."""
         std = self.forms.std.T
         return np.reciprocal(std), np.asarray(self._sizes.T / np.square(std))
-
-    def _settled(self, form: Form, wanted: Forms, away: Singles, nearest: Rows) -> Rows:
-        rows, mine = np.arange(len(nearest)), wanted.in_form(form)
-        slack = SLACK * (1 + np.square(mine).sum(axis=1))
-        if form == "znormalised":
-            slack *= wanted.std[:, 0]
-        close = away <= (away[rows, nearest] + slack)[:, None]
-        for row in np.flatnonzero(close.sum(axis=1) > 1):
-            rivals = np.flatnonzero(close[row])
-            apart = self._distance(form, mine[np.full(len(rivals), row)], rivals)
-            nearest[row] = rivals[apart.argmin()]
-        return nearest
 
     def _distance(self, form: Form, wanted: Singles, index: Rows) -> FloatArray:
         apart = wanted.astype(np.float64) - self.forms.in_form(form)[index]

@@ -19,11 +19,20 @@ class EventRules(Configuration):
 
     WHAT: ClassVar[str] = "event rules"
 
-    merge_gap: int = 32  # rows below the threshold that do not end an event: an eighth of a window
+    merge_gap: int = 8  # rows below the threshold that do not end an event
     minimum_length: int = 1  # rows, after merging; 1 keeps one-point spikes
     cool_down: int = 0  # rows after an event in which no other is raised
+    edge: float = 0.6  # of what is local to the strongest row: less is its echo, no part of it
+    clear: float = 1.5  # local to a row: odd beside whatever else
+    fresh: float = 1.1  # local to one row at least: less in all of them is the echo of another
 
     def __post_init__(self) -> None:
+        if not isinstance(self.edge, int | float) or not 0 <= self.edge <= 1:
+            raise InputError(f"edge is {self.edge!r}", "give a share between 0 and 1")
+        for name in ("clear", "fresh"):
+            value = getattr(self, name)
+            if not isinstance(value, int | float) or not value >= 0:
+                raise InputError(f"{name} is {value!r}", "give 0 or a positive number")
         least = {"merge_gap": 0, "minimum_length": 1, "cool_down": 0}
         for name, bound in least.items():
             value = getattr(self, name)
@@ -31,17 +40,62 @@ class EventRules(Configuration):
                 raise InputError(f"{name} is {value!r}", f"give {bound} or more rows")
 
 
-def event_spans(scores: FloatArray, threshold: float, rules: EventRules) -> Spans:
-    """Start and end of every event: merge, then drop the short ones, then keep the distance."""
-    rows = np.flatnonzero(scores > threshold)  # not-a-number is never above
+def odd_rows(
+    scores: FloatArray,
+    threshold: float,
+    rules: EventRules,
+    local: FloatArray | None = None,
+    *,
+    causal: bool = False,
+) -> NDArray[np.bool_]:
+    """The rows above the threshold, with `local` those that are odd by themselves.
+
+    Of rows above the threshold that stand together, those far less odd than the strongest are its
+    echo; `causal`: than the strongest so far. Where none is fresh, all of them echo something else.
+    """
+    above = scores > threshold  # not-a-number is never above
+    if local is None:
+        return above
+    odd = above.copy()
+    for start, end in _runs(above, rules.merge_gap):
+        here = np.where(above[start:end], local[start:end], -np.inf)
+        here = np.nan_to_num(here, nan=-np.inf)
+        peak = np.maximum.accumulate(here) if causal else np.full(len(here), here.max())
+        wanted = np.minimum(rules.edge * peak, rules.clear)
+        odd[start:end] &= (here >= wanted) | (peak <= 0)
+    for start, end in _runs(odd, rules.merge_gap):
+        if not (local[start:end][odd[start:end]] >= rules.fresh).any():
+            odd[start:end] = False
+    return odd
+
+
+def event_spans(
+    scores: FloatArray,
+    threshold: float,
+    rules: EventRules,
+    local: FloatArray | None = None,
+    *,
+    causal: bool = False,
+) -> Spans:
+    """Start and end of every event: merge, then drop the short ones, then keep the distance.
+
+    With what is `local` to each row, an event is cut to the rows that are odd by themselves, and
+    becomes several where they lie apart.
+    """
+    spans = _runs(odd_rows(scores, threshold, rules, local, causal=causal), rules.merge_gap)
+    spans = spans[spans[:, 1] - spans[:, 0] >= rules.minimum_length]
+    return _kept_apart(spans, rules.cool_down) if rules.cool_down > rules.merge_gap else spans
+
+
+def _runs(above: NDArray[np.bool_], merge_gap: int) -> Spans:
+    """Start and end of the runs of rows, those merged that lie near each other."""
+    rows = np.flatnonzero(above)
     if len(rows) == 0:
         return np.empty((0, 2), dtype=np.intp)
-    breaks = np.flatnonzero(np.diff(rows) > rules.merge_gap + 1)
+    breaks = np.flatnonzero(np.diff(rows) > merge_gap + 1)
     starts = rows[np.concatenate([[0], breaks + 1])]
     ends = rows[np.concatenate([breaks, [len(rows) - 1]])] + 1
-    long_enough = ends - starts >= rules.minimum_length
-    spans = np.stack([starts[long_enough], ends[long_enough]], axis=1)
-    return _kept_apart(spans, rules.cool_down) if rules.cool_down > rules.merge_gap else spans
+    return np.stack([starts, ends], axis=1)
 
 
 def _kept_apart(spans: Spans, cool_down: int) -> Spans:
