@@ -49,12 +49,12 @@ class NeighbourConfig(Configuration):
     lengths: tuple[int, ...] = (4, 16, 64, 256, 1024)  # a ladder of scales needs no period
     long_length: int = 256  # from here on, where in a subsequence a row lies counts
     novel_length: int = 16  # the shortest that is new by itself, in hindsight
-    context_length: int = 256  # the longest context whose continuation is compared
+    context_length: int = 16  # the longest context whose continuation is compared
     horizons: tuple[int, ...] = (1, 4, 16)  # rows that are held to what followed
     divisions: int = 4  # of training, the nearest of each counts: one odd span is outvoted
     training_lengths: int = 3  # a subsequence takes up at most a third of the training part
     rows: int = 65_536  # training rows remembered: the last ones
-    index_size: int = 2048  # subsequences of each length, evenly over the training part
+    index_size: int = 4096  # subsequences of each length, evenly over the training part
     segments: int = 64  # means that stand for a longer subsequence
     least_std: float = 0.1  # of training: what varies less is not blown up to unit size
     least_observed: float = 0.5  # of a subsequence, to be compared

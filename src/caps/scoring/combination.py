@@ -8,7 +8,6 @@ subsequences count only as far as forecasts agree.
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
 
 from caps.arrays import FloatArray, Rows
 from caps.scoring.config import ScoringConfig
@@ -49,16 +48,15 @@ def in_hindsight(
 ) -> FloatArray:
     """The evidence of rows with their surroundings on either side.
 
-    Subsequences rank rows best, forecasts say where: neither counts far beyond the other.
+    Subsequences rank rows best, forecasts see what is short: they count up to a bound beyond what
+    subsequences say, as one row of a series that is hard to foretell is no event by itself.
     """
     sharpness = config.sharpness_of_lengths
     forecasts = soft_maximum(blocks.values(), sharpness)
     if not subsequences:
         return forecasts
-    gate = _highest_around(np.where(np.isnan(forecasts), np.inf, forecasts), config.gate_rows)
-    gated = [np.fmin(each, gate + config.gate) for each in subsequences]
-    bound = soft_maximum(gated, sharpness) + config.forecast_gate
-    return soft_maximum([np.fmin(forecasts, bound), *gated], sharpness)
+    novelty = soft_maximum(subsequences, sharpness)
+    return soft_maximum([novelty, np.fmin(forecasts, novelty + config.forecast_bound)], sharpness)
 
 
 def by_the_past(
@@ -84,12 +82,6 @@ def _agreeing(blocks: Blocks, config: ScoringConfig) -> FloatArray:
         bounded = np.fmin(evidence, agreed[-1] + config.live_gate) if agreed else evidence
         agreed.append(bounded)
     return soft_maximum(agreed, config.sharpness_of_lengths)
-
-
-def _highest_around(values: FloatArray, rows: int) -> FloatArray:
-    beside = rows // 2
-    padded = np.pad(values, beside, constant_values=-np.inf)
-    return np.asarray(sliding_window_view(padded, 2 * beside + 1).max(axis=1))
 
 
 def mean_between(values: FloatArray, first: Rows, last: Rows) -> FloatArray:

@@ -31,11 +31,9 @@ class ScoringConfig(Configuration):
     # mean. Forms look at the same rows and are worth more where they agree; an anomaly has one
     # scale, so lengths and horizons need not.
     sharpness_of_forms: float = 0.5
-    sharpness_of_measures: float = 1.0  # how new and how new for its surroundings, in hindsight
+    sharpness_of_measures: float = 0.5  # how new and how new for its surroundings, in hindsight
     sharpness_of_lengths: float = 0.25
-    gate: float = 2.0  # evidence that a subsequence may have beyond what forecasts say beside it
-    gate_rows: int = 9  # beside it
-    forecast_gate: float = 0.5  # and forecasts beyond what subsequences say
+    forecast_bound: float = 1.0  # evidence that forecasts may have beyond what subsequences say
     live_gate: float = 0.5  # the same of longer blocks and subsequences that end at a row
     echo_gate: float = 0.7  # that contexts which were odd themselves may have beyond others
     echo_length: int = 16  # contexts up to this recover soon: their own oddness is taken off

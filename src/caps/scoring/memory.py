@@ -206,6 +206,7 @@ class _Blocks:
         """Those of one length."""
         for horizon in self.config.neighbours.horizons:
             sharpness = self.config.scoring.sharpness_of_forms
+            if not __import__('os').environ.get('RAW'): standardised={p:v for p,v in standardised.items() if p.form!='raw' or not p.horizon}
             found = _of_forms(standardised, side, sharpness, horizon)
             self.of_lengths.setdefault((side, horizon), []).extend(found)
 

@@ -25,6 +25,7 @@ class EventRules(Configuration):
     edge: float = 0.6  # of what is local to the strongest row: less is its echo, no part of it
     clear: float = 1.5  # local to a row: odd beside whatever else
     fresh: float = 1.1  # local to one row at least: less in all of them is the echo of another
+    echo: int = 256  # rows beside an event in which others need such a row; farther none echoes
 
     def __post_init__(self) -> None:
         if not isinstance(self.edge, int | float) or not 0 <= self.edge <= 1:
@@ -33,40 +34,11 @@ class EventRules(Configuration):
             value = getattr(self, name)
             if not isinstance(value, int | float) or not value >= 0:
                 raise InputError(f"{name} is {value!r}", "give 0 or a positive number")
-        least = {"merge_gap": 0, "minimum_length": 1, "cool_down": 0}
+        least = {"merge_gap": 0, "minimum_length": 1, "cool_down": 0, "echo": 0}
         for name, bound in least.items():
             value = getattr(self, name)
             if not isinstance(value, int) or value < bound:
                 raise InputError(f"{name} is {value!r}", f"give {bound} or more rows")
-
-
-def odd_rows(
-    scores: FloatArray,
-    threshold: float,
-    rules: EventRules,
-    local: FloatArray | None = None,
-    *,
-    causal: bool = False,
-) -> NDArray[np.bool_]:
-    """The rows above the threshold, with `local` those that are odd by themselves.
-
-    Of rows above the threshold that stand together, those far less odd than the strongest are its
-    echo; `causal`: than the strongest so far. Where none is fresh, all of them echo something else.
-    """
-    above = scores > threshold  # not-a-number is never above
-    if local is None:
-        return above
-    odd = above.copy()
-    for start, end in _runs(above, rules.merge_gap):
-        here = np.where(above[start:end], local[start:end], -np.inf)
-        here = np.nan_to_num(here, nan=-np.inf)
-        peak = np.maximum.accumulate(here) if causal else np.full(len(here), here.max())
-        wanted = np.minimum(rules.edge * peak, rules.clear)
-        odd[start:end] &= (here >= wanted) | (peak <= 0)
-    for start, end in _runs(odd, rules.merge_gap):
-        if not (local[start:end][odd[start:end]] >= rules.fresh).any():
-            odd[start:end] = False
-    return odd
 
 
 def event_spans(
@@ -82,9 +54,49 @@ def event_spans(
     With what is `local` to each row, an event is cut to the rows that are odd by themselves, and
     becomes several where they lie apart.
     """
-    spans = _runs(odd_rows(scores, threshold, rules, local, causal=causal), rules.merge_gap)
+    above = scores > threshold  # not-a-number is never above
+    spans = _runs(above, rules.merge_gap)
+    if local is not None:
+        local = np.where(above & ~np.isnan(local), local, -np.inf)
+        spans = _located(spans, local, rules, causal=causal)
     spans = spans[spans[:, 1] - spans[:, 0] >= rules.minimum_length]
     return _kept_apart(spans, rules.cool_down) if rules.cool_down > rules.merge_gap else spans
+
+
+def _located(surges: Spans, local: FloatArray, rules: EventRules, *, causal: bool) -> Spans:
+    """The events of surges of rows above the threshold: where rows are odd by themselves.
+
+    A surge without a fresh row echoes the events beside it. Seen from both sides it is an event
+    of its own, as wide as it is, where there are none.
+    """
+    cut = [_cut(start, local[start:end], rules, causal=causal) for start, end in surges.tolist()]
+    fresh = np.concatenate([np.empty((0, 2), dtype=np.intp), *cut])
+    if causal:
+        return fresh
+    for number, (start, end) in enumerate(surges.tolist()):
+        beside = (fresh[:, 0] < end + rules.echo) & (fresh[:, 1] > start - rules.echo)
+        if not beside.any():
+            cut[number] = surges[number : number + 1]
+    return np.concatenate([fresh[:0], *cut])
+
+
+def _cut(first: int, local: FloatArray, rules: EventRules, *, causal: bool) -> Spans:
+    """The events of one surge, which begins at row `first`; none where no row is fresh.
+
+    Rows far less odd than the strongest are its echo; `causal`: than the strongest so far. Pieces
+    no farther apart than one of them is long, `causal`: the one before, are flanks of one event.
+    """
+    peak = np.maximum.accumulate(local) if causal else np.full(len(local), local.max())
+    odd = (local >= np.minimum(rules.edge * peak, rules.clear)) | ((peak <= 0) & (local > -np.inf))
+    spans: list[list[int]] = []
+    for start, end in _runs(odd, rules.merge_gap).tolist():
+        before = spans[-1][1] - spans[-1][0] if spans else 0
+        if spans and start - spans[-1][1] <= (before if causal else max(before, end - start)):
+            spans[-1][1] = end
+        else:
+            spans.append([start, end])
+    fresh = [span for span in spans if local[slice(*span)].max() >= rules.fresh]
+    return np.array(fresh, dtype=np.intp).reshape(-1, 2) + first
 
 
 def _runs(above: NDArray[np.bool_], merge_gap: int) -> Spans:
