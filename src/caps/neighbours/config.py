@@ -49,7 +49,10 @@ class NeighbourConfig(Configuration):
     lengths: tuple[int, ...] = (4, 16, 64, 256, 1024)  # a ladder of scales needs no period
     long_length: int = 256  # from here on, where in a subsequence a row lies counts
     novel_length: int = 16  # the shortest that is new by itself, in hindsight
-    context_length: int = 16  # the longest context whose continuation is compared
+    # The longest context whose continuation is compared. In hindsight, what surrounds a row tells
+    # the rest; by the past alone, longer ones have to.
+    context_length: int = 64
+    live_context_length: int = 256
     horizons: tuple[int, ...] = (1, 4, 16)  # rows that are held to what followed
     divisions: int = 4  # of training, the nearest of each counts: one odd span is outvoted
     training_lengths: int = 3  # a subsequence takes up at most a third of the training part
@@ -63,3 +66,7 @@ class NeighbourConfig(Configuration):
     many_rows: int = 131_072  # of such a series
     counterpart: CounterpartConfig = field(default_factory=CounterpartConfig)
     overlap: OverlapConfig = field(default_factory=OverlapConfig)
+
+    def longest_context(self, *, causal: bool) -> int:
+        """Of the contexts whose continuation is compared."""
+        return self.live_context_length if causal else self.context_length

@@ -34,7 +34,7 @@ class ScoringConfig(Configuration):
     sharpness_of_measures: float = 0.5  # how new and how new for its surroundings, in hindsight
     sharpness_of_lengths: float = 0.25
     forecast_bound: float = 1.0  # evidence that forecasts may have beyond what subsequences say
-    live_gate: float = 0.5  # the same of longer blocks and subsequences that end at a row
+    live_gate: float = 0.7  # longer blocks and subsequences that end at a row, beyond shorter blocks
     echo_gate: float = 0.7  # that contexts which were odd themselves may have beyond others
     echo_length: int = 16  # contexts up to this recover soon: their own oddness is taken off
     detector_weight: float = 0.02  # beside the memory: heard where the memory is quiet

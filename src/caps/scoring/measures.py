@@ -34,6 +34,8 @@ SEVERAL = 16_384  # rows from which several threads pay
 PIECE = 4096  # subsequences that a thread looks up at a time
 
 Side = Literal["ahead", "behind"]
+# What lay beside a subsequence at another level is no guide as it is: it is moved to the new one.
+FORETELLING: tuple[Form, ...] = FORMS
 
 
 class Part(NamedTuple):
@@ -106,12 +108,13 @@ class Measuring:
 
     def lengths(self) -> Iterator[Measured]:
         """Of every row, length by length."""
+        longest = self.config.neighbours.longest_context(causal=self.context.causal)
         for length, index in self.bank.indices.items():
             if length > len(self.values):
                 continue
             if not self.context.causal:
-                yield self._around(index)
-            elif length <= self.config.neighbours.context_length:
+                yield self._around(index, foretells=length <= longest)
+            elif length <= longest:
                 yield self._by_the_past(index)
 
     def quiet(self) -> Measured:
@@ -122,11 +125,11 @@ class Measuring:
             for rows in config.quiet_rows
         }
 
-    def _around(self, index: SubsequenceIndex) -> Measured:
+    def _around(self, index: SubsequenceIndex, *, foretells: bool) -> Measured:
         """Rows with both sides: of the subsequences that hold them, and of blocks beside others."""
         config, rows, length = self.config.neighbours, len(self.values), index.length
         hops = config.hops if rows <= config.many_rows else config.hops_when_many
-        sides: tuple[Side, ...] = ("ahead", "behind") if length <= config.context_length else ()
+        sides: tuple[Side, ...] = ("ahead", "behind") if foretells else ()
         hop = 1 if sides else max(1, length // hops)
         starts = np.arange(0, rows - length + 1, hop)
         pieces = np.array_split(starts, -(-len(starts) // PIECE))
@@ -182,7 +185,7 @@ class Measuring:
                 # Some parts of a series are more sparsely seen than others.
                 its_own = index.neighbour_distance[form][found[form].index]
                 measured[Part("sparse", length, form)] = distance - np.log(its_own + floor)
-            for side in sides:
+            for side in sides if form in FORETELLING else ():
                 steps = np.arange(max(config.horizons))
                 offsets = length + steps if side == "ahead" else -1 - steps
                 expected = expected_beside(

@@ -19,7 +19,7 @@ from caps.scoring.combination import both_sides, by_the_past, in_hindsight, soft
 from caps.scoring.config import ModelConfig, ScoringConfig
 from caps.scoring.context import ScoringContext
 from caps.scoring.following import Follower, pace_of, standardise_around
-from caps.scoring.measures import Bank, Measured, Measuring, Part, Side
+from caps.scoring.measures import FORETELLING, Bank, Measured, Measuring, Part, Side
 from caps.scoring.standardiser import Standardiser
 
 Standardisers = Mapping[Part, Standardiser]
@@ -75,7 +75,7 @@ class Memory:
     def context(self) -> int:
         """How many rows before a row its causal evidence depends on."""
         config = self.config.neighbours
-        lengths = [each for each in self.bank.indices if each <= config.context_length]
+        lengths = [each for each in self.bank.indices if each <= config.live_context_length]
         reach = max(lengths, default=0) + max(config.horizons) - 1
         return max(reach, *self.config.scoring.quiet_rows)
 
@@ -175,22 +175,23 @@ class Memory:
     def _parts(self) -> Iterator[Part]:
         """All that is measured, in order."""
         config, scoring = self.config.neighbours, self.config.scoring
+        longest = config.longest_context(causal=self.causal)
+        sides: tuple[Side, ...] = ("ahead",) if self.causal else ("ahead", "behind")
         for length in self.bank.indices:
-            foretells = length <= config.context_length
+            foretells = length <= longest
             if self.causal and not foretells:
                 continue
-            echoes = self.causal and length <= scoring.echo_length
-            sides: tuple[Side, ...] = ("ahead",) if self.causal else ("ahead", "behind")
             for form in FORMS:
                 if self.causal or length >= config.novel_length:
                     yield Part("new", length, form)
                 if not self.causal and length >= config.novel_length:
                     yield Part("sparse", length, form)
-                for side in sides if foretells else ():
+            for form in FORETELLING if foretells else ():
+                for side in sides:
                     for horizon in config.horizons:
                         part = Part(side, length, form, horizon)
                         yield part
-                        if echoes:
+                        if self.causal and length <= scoring.echo_length:
                             yield part.context
         yield from (Part("quiet", rows) for rows in scoring.quiet_rows)
 
@@ -206,7 +207,6 @@ class _Blocks:
         """Those of one length."""
         for horizon in self.config.neighbours.horizons:
             sharpness = self.config.scoring.sharpness_of_forms
-            if not __import__('os').environ.get('RAW'): standardised={p:v for p,v in standardised.items() if p.form!='raw' or not p.horizon}
             found = _of_forms(standardised, side, sharpness, horizon)
             self.of_lengths.setdefault((side, horizon), []).extend(found)
 

@@ -83,20 +83,13 @@ def _located(surges: Spans, local: FloatArray, rules: EventRules, *, causal: boo
 def _cut(first: int, local: FloatArray, rules: EventRules, *, causal: bool) -> Spans:
     """The events of one surge, which begins at row `first`; none where no row is fresh.
 
-    Rows far less odd than the strongest are its echo; `causal`: than the strongest so far. Pieces
-    no farther apart than one of them is long, `causal`: the one before, are flanks of one event.
+    Rows far less odd than the strongest are its echo; `causal`: than the strongest so far.
     """
     peak = np.maximum.accumulate(local) if causal else np.full(len(local), local.max())
     odd = (local >= np.minimum(rules.edge * peak, rules.clear)) | ((peak <= 0) & (local > -np.inf))
-    spans: list[list[int]] = []
-    for start, end in _runs(odd, rules.merge_gap).tolist():
-        before = spans[-1][1] - spans[-1][0] if spans else 0
-        if spans and start - spans[-1][1] <= (before if causal else max(before, end - start)):
-            spans[-1][1] = end
-        else:
-            spans.append([start, end])
-    fresh = [span for span in spans if local[slice(*span)].max() >= rules.fresh]
-    return np.array(fresh, dtype=np.intp).reshape(-1, 2) + first
+    runs = _runs(odd, rules.merge_gap)
+    fresh = [bool(local[start:end].max() >= rules.fresh) for start, end in runs.tolist()]
+    return runs[np.array(fresh, dtype=bool)] + first
 
 
 def _runs(above: NDArray[np.bool_], merge_gap: int) -> Spans:
