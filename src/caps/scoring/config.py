@@ -25,7 +25,7 @@ class ScoringConfig(Configuration):
     quiet_known: float = 0.75  # of these rows, at least
     quiet_unit: float = 0.15  # log std, at least: beyond the quietest of training, -log p of one
     quiet_doubt: int = 500  # rows of training that double it: of fewer, less is known
-    quiet_most: float = 6.0  # -log p: enough for an alarm, but never the strongest
+    quiet_most: float = 9.0  # -log p: enough for an alarm, but never the strongest
 
     # The memory: how parts are put together. Of soft maxima; 0 would be the maximum, infinity the
     # mean. Forms look at the same rows and are worth more where they agree; an anomaly has one

@@ -186,7 +186,7 @@ class Memory:
                     yield Part("new", length, form)
                 if not self.causal and length >= config.novel_length:
                     yield Part("sparse", length, form)
-            for form in FORETELLING if foretells else ():
+            for form in FORETELLING[self.causal] if foretells else ():
                 for side in sides:
                     for horizon in config.horizons:
                         part = Part(side, length, form, horizon)
