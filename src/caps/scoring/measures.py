@@ -34,9 +34,6 @@ SEVERAL = 16_384  # rows from which several threads pay
 PIECE = 4096  # subsequences that a thread looks up at a time
 
 Side = Literal["ahead", "behind"]
-# Forms whose neighbours foretell. In hindsight all: where something begins and ends is told by what
-# is at another level. By the past alone, one that stays would be foretold badly for ever.
-FORETELLING: dict[bool, tuple[Form, ...]] = {False: FORMS, True: ("centred", "znormalised")}
 
 
 class Part(NamedTuple):
@@ -186,7 +183,7 @@ class Measuring:
                 # Some parts of a series are more sparsely seen than others.
                 its_own = index.neighbour_distance[form][found[form].index]
                 measured[Part("sparse", length, form)] = distance - np.log(its_own + floor)
-            for side in sides if form in FORETELLING[self.context.causal] else ():
+            for side in sides:
                 steps = np.arange(max(config.horizons))
                 offsets = length + steps if side == "ahead" else -1 - steps
                 expected = expected_beside(

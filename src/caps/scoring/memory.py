@@ -19,7 +19,7 @@ from caps.scoring.combination import both_sides, by_the_past, in_hindsight, soft
 from caps.scoring.config import ModelConfig, ScoringConfig
 from caps.scoring.context import ScoringContext
 from caps.scoring.following import Follower, pace_of, standardise_around
-from caps.scoring.measures import FORETELLING, Bank, Measured, Measuring, Part, Side
+from caps.scoring.measures import Bank, Measured, Measuring, Part, Side
 from caps.scoring.standardiser import Standardiser
 
 Standardisers = Mapping[Part, Standardiser]
@@ -186,8 +186,7 @@ class Memory:
                     yield Part("new", length, form)
                 if not self.causal and length >= config.novel_length:
                     yield Part("sparse", length, form)
-            for form in FORETELLING[self.causal] if foretells else ():
-                for side in sides:
+                for side in sides if foretells else ():
                     for horizon in config.horizons:
                         part = Part(side, length, form, horizon)
                         yield part
