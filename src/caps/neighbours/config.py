@@ -58,6 +58,7 @@ class NeighbourConfig(Configuration):
     training_lengths: int = 3  # a subsequence takes up at most a third of the training part
     rows: int = 65_536  # training rows remembered: the last ones
     index_size: int = 4096  # subsequences of each length, evenly over the training part
+    size_per_row: int = 128  # at most, for each row of their length: short ones are soon all alike
     segments: int = 64  # means that stand for a longer subsequence
     least_std: float = 0.1  # of training: what varies less is not blown up to unit size
     least_observed: float = 0.5  # of a subsequence, to be compared

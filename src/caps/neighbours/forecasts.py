@@ -24,15 +24,15 @@ def expected_beside(
     nearest, beside = found.of_divisions, int(np.abs(offsets).max())
     # Beyond either end there is nothing, so that no index needs a check.
     padded = np.pad(rows, beside, constant_values=np.nan)
-    there = np.where(nearest < 0, 2 * len(rows), index.starts[nearest])[..., None] + offsets
-    expected = np.asarray(padded[np.clip(there + beside, 0, len(padded) - 1)])
-    if form == "raw":
-        return expected
-    expected -= index.forms.level[nearest]
-    if form == "znormalised":
-        expected *= wanted.std[:, None] / index.forms.std[nearest]
-    expected += wanted.level[:, None]
-    return expected
+    there = np.where(nearest < 0, 2 * len(rows), index.starts[nearest]) + beside
+    # By offset first: sums over offsets are then of whole arrays.
+    expected = padded.take(there + offsets[:, None, None], mode="clip")
+    if form != "raw":
+        expected -= index.forms.level[nearest, 0]
+        if form == "znormalised":
+            expected *= wanted.std / index.forms.std[nearest, 0]
+        expected += wanted.level
+    return np.moveaxis(expected, 0, -1)
 
 
 def block_errors(observed: Singles, expected: Singles, horizons: Sequence[int]) -> FloatArray:
@@ -45,16 +45,16 @@ def block_errors(observed: Singles, expected: Singles, horizons: Sequence[int]) 
     >>> block_errors(np.array([[3.0, 1.0]], np.float32), expected, [1, 2]).round(2)
     array([[0.  , 1.41]])
     """
-    error = np.square(observed[:, None] - expected)
+    error = np.square(np.ascontiguousarray(observed.T)[..., None] - np.moveaxis(expected, -1, 0))
     known = np.isfinite(error)
     whole = bool(known.all())
     if not whole:
         error = np.where(known, error, np.float32(0.0))
     errors = np.empty((len(observed), len(horizons)))
     for column, horizon in enumerate(horizons):
-        total = error[..., :horizon].sum(axis=2)
-        rows = horizon if whole else known[..., :horizon].sum(axis=2)
+        total = error[:horizon].sum(axis=0)
+        rows = horizon if whole else known[:horizon].sum(axis=0)
         mean = np.where(2 * rows > horizon, total / np.maximum(rows, 1), np.inf)
-        best = mean.min(axis=1)
+        best = np.minimum.reduce(list(mean.T))
         errors[:, column] = np.where(np.isinf(best), np.nan, np.sqrt(best))
     return errors

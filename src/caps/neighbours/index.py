@@ -16,7 +16,8 @@ Zone = tuple[Rows, Rows]  # for each query the first and last (exclusive) that i
 Form = Literal["raw", "centred", "znormalised"]
 FORMS: tuple[Form, ...] = get_args(Form)
 
-CHUNK = 128  # looked up at once: their distances to the index fit the processor's cache
+CACHED = 131_072  # distances that fit the processor's cache, and so are looked up at once
+LEAST_AT_ONCE = 16  # queries
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,8 +91,9 @@ class SubsequenceIndex:
         starts = starts[observed_share(rows, starts, length) >= config.least_observed]
         if len(starts) < 2 * length:  # nothing would be left beside those that overlap
             return None
-        if len(starts) > config.index_size:
-            starts = starts[np.linspace(0, len(starts) - 1, config.index_size).astype(np.intp)]
+        size = min(config.index_size, config.size_per_row * length)
+        if len(starts) > size:
+            starts = starts[np.linspace(0, len(starts) - 1, size).astype(np.intp)]
         bridged = np.asarray(bridge(rows), dtype=np.float64)
         starts = starts[len(starts) % config.divisions :]
         subsequences = paa(bridged, starts, length, config.segments)
@@ -125,39 +127,39 @@ class SubsequenceIndex:
         `exact` finds the same ones whatever else is looked up at the same time: the rounding of a
         matrix product depends on its shape, so products are taken in double precision then.
         """
-        count, each = len(queries), len(self.starts) // self.divisions
-        rooms = np.empty((3, min(CHUNK, count), len(self.starts)), np.float32)
-        found = {
-            form: Neighbours(
-                np.empty(count),
-                np.empty(count, dtype=np.intp),
-                np.empty((count, self.divisions), dtype=np.intp),
-            )
-            for form in FORMS
-        }
-        for first in range(0, count, CHUNK):
-            chunk = slice(first, min(first + CHUNK, count))
-            wanted = in_forms(queries[chunk], self.least_std)
+        count, size = len(queries), len(self.starts)
+        wanted = in_forms(queries, self.least_std)
+        asked = np.concatenate([wanted.centred, np.ones((count, 1), np.float32)], axis=1)
+        at_once = min(count, max(LEAST_AT_ONCE, CACHED // size))
+        rooms = np.empty((3, at_once, size), np.float32)
+        shape = count, self.divisions
+        rows, divisions = np.arange(at_once)[:, None], np.arange(self.divisions)
+        nearest = {form: (np.empty(shape, np.intp), np.empty(shape, np.float32)) for form in FORMS}
+        for first in range(0, count, at_once):
+            chunk = slice(first, min(first + at_once, count))
             apart, *room = rooms[:, : chunk.stop - first]
-            self._squared(wanted.centred, exact=exact, out=apart)
+            self._squared(asked[chunk], exact=exact, out=apart)
             if exclusion_zone is not None:
                 low, high = (side[chunk] for side in exclusion_zone)
                 for row in np.flatnonzero(high > low):
                     apart[row, low[row] : high[row]] = np.inf
-            rows = np.arange(len(apart))
-            for form in FORMS:
-                away = self._in_form(form, apart, wanted, room)
-                of_divisions = away.reshape(len(away), self.divisions, each).argmin(axis=2)
-                of_divisions += each * np.arange(self.divisions)
-                squares = np.take_along_axis(away, of_divisions, axis=1)
-                best = squares.argmin(axis=1)
-                nearest = of_divisions[rows, best]
-                distance = self._distance(form, wanted.in_form(form), nearest)
-                into = found[form]
-                into.distance[chunk] = np.where(np.isinf(squares[rows, best]), np.nan, distance)
-                into.index[chunk] = nearest
-                into.of_divisions[chunk] = np.where(np.isinf(squares), -1, of_divisions)
-        return found
+            level, std = wanted.level[chunk], wanted.std[chunk]
+            for form, (indices, squares) in nearest.items():
+                away = self._in_form(form, apart, level, std, room)
+                by_division = away.reshape(len(away), self.divisions, -1)
+                least = by_division.argmin(axis=2, out=indices[chunk])
+                squares[chunk] = by_division[rows[: len(away)], divisions, least]
+        return {form: self._found(form, wanted, *of_form) for form, of_form in nearest.items()}
+
+    def _found(self, form: Form, wanted: Forms, indices: Rows, squares: Singles) -> Neighbours:
+        """Of the nearest in every division, counted within it, the nearest of all."""
+        indices += len(self.starts) // self.divisions * np.arange(self.divisions)
+        best, rows = squares.argmin(axis=1), np.arange(len(squares))
+        nearest, none = indices[rows, best], np.isinf(squares)
+        distance = self._distance(form, wanted.in_form(form), nearest)
+        distance[none[rows, best]] = np.nan
+        indices[none] = -1
+        return Neighbours(distance, nearest, indices)
 
     @cached_property
     def _tables(self) -> tuple[Singles, FloatArray]:
@@ -169,9 +171,8 @@ class SubsequenceIndex:
     def _sizes(self) -> Singles:
         return np.asarray(np.square(self.forms.centred).sum(axis=1, keepdims=True))
 
-    def _squared(self, centred: Singles, *, exact: bool, out: Singles) -> None:
+    def _squared(self, asked: Singles, *, exact: bool, out: Singles) -> None:
         """Squared distances of centred queries to the index, less their own squared size."""
-        asked = np.concatenate([centred, np.ones((len(centred), 1), np.float32)], axis=1)
         single, double = self._tables
         if exact:
             out[...] = asked.astype(np.float64) @ double
@@ -179,7 +180,7 @@ class SubsequenceIndex:
             np.matmul(asked, single, out=out)
 
     def _in_form(
-        self, form: Form, apart: Singles, wanted: Forms, room: Sequence[Singles]
+        self, form: Form, apart: Singles, level: Singles, std: Singles, room: Sequence[Singles]
     ) -> Singles:
         """How far apart they are in a form, up to a constant of each row; overwrites the room.
 
@@ -191,13 +192,13 @@ class SubsequenceIndex:
             return apart
         away, other = room
         if form == "raw":
-            np.subtract(self._levels, self._root * wanted.level, out=away)
+            np.subtract(self._levels, self._root * level, out=away)
             np.square(away, out=away)
             away += apart
         else:
             per_std, sizes = self._of_znormalised
             np.multiply(apart, per_std, out=away)
-            np.subtract(wanted.std, self.forms.std.T, out=other)
+            np.subtract(std, self.forms.std.T, out=other)
             other *= sizes
             away += other
         return away
