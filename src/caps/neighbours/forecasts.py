@@ -10,7 +10,7 @@ from caps.neighbours.index import Form, Forms, Neighbours, SubsequenceIndex
 
 def expected_beside(
     index: SubsequenceIndex,
-    rows: Singles,
+    edged: Singles,
     form: Form,
     found: Neighbours,
     wanted: Forms,
@@ -19,14 +19,13 @@ def expected_beside(
     """What lay at `offsets` from the start of the neighbours: (query, division, offset).
 
     Moved to the level of the query and brought to its size, as far as the form leaves them out.
-    Not-a-number beyond the ends of the training `rows`, and where nothing was found.
+    `edged` are the training rows between as many not-a-numbers as there are offsets: what lay
+    beyond the ends of training, and where nothing was found, is not-a-number.
     """
-    nearest, beside = found.of_divisions, int(np.abs(offsets).max())
-    # Beyond either end there is nothing, so that no index needs a check.
-    padded = np.pad(rows, beside, constant_values=np.nan)
-    there = np.where(nearest < 0, 2 * len(rows), index.starts[nearest]) + beside
+    nearest = found.of_divisions
+    there = np.where(nearest < 0, len(edged), index.starts[nearest] + len(offsets))
     # By offset first: sums over offsets are then of whole arrays.
-    expected = padded.take(there + offsets[:, None, None], mode="clip")
+    expected = edged.take(there + offsets[:, None, None], mode="clip")
     if form != "raw":
         expected -= index.forms.level[nearest, 0]
         if form == "znormalised":

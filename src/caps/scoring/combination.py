@@ -15,17 +15,16 @@ from caps.scoring.config import ScoringConfig
 Blocks = Mapping[int, FloatArray]  # evidence of blocks of rows, by their length
 
 
-def soft_maximum(parts: Iterable[FloatArray], sharpness: float) -> FloatArray:
+def soft_maximum(parts: FloatArray | Iterable[FloatArray], sharpness: float) -> FloatArray:
     """`sharpness` log mean exp(part / `sharpness`) of the parts that know a row.
 
     The loudest parts count most, but many that agree are louder than one.
     """
-    total, count = np.zeros(1), np.zeros(1)
-    for part in parts:
-        known = np.isfinite(part)
-        total = total + np.where(known, np.exp(np.where(known, part, 0.0) / sharpness), 0.0)
-        count = count + known
-    mean = total / np.maximum(count, 1)
+    values = parts if isinstance(parts, np.ndarray) else np.stack(list(parts))
+    known = np.isfinite(values)
+    loud = np.exp(np.where(known, values, -np.inf) / sharpness)
+    count = known.sum(axis=0)
+    mean = loud.sum(axis=0) / np.maximum(count, 1)
     return np.where(count > 0, sharpness * np.log(np.maximum(mean, 1e-300)), np.nan)
 
 

@@ -28,13 +28,14 @@ class ScoringConfig(Configuration):
     quiet_most: float = 9.0  # -log p: enough for an alarm, but never the strongest
 
     # The memory: how parts are put together. Of soft maxima; 0 would be the maximum, infinity the
-    # mean. Forms look at the same rows and are worth more where they agree; an anomaly has one
-    # scale, so lengths and horizons need not.
-    sharpness_of_forms: float = 0.5
-    sharpness_of_measures: float = 0.5  # how new and how new for its surroundings, in hindsight
+    # mean. Parts of one length look at the same rows and are worth more where they agree; what is
+    # anomalous has one scale, so lengths and horizons need not.
+    sharpness_of_parts: float = 0.5
     sharpness_of_lengths: float = 0.25
     forecast_bound: float = 1.0  # evidence that forecasts may have beyond what subsequences say
-    live_gate: float = 0.7  # longer blocks and subsequences that end at a row, beyond shorter blocks
+    live_gate: float = (
+        0.7  # longer blocks and subsequences that end at a row, beyond shorter blocks
+    )
     echo_gate: float = 0.7  # that contexts which were odd themselves may have beyond others
     echo_length: int = 16  # contexts up to this recover soon: their own oddness is taken off
     detector_weight: float = 0.02  # beside the memory: heard where the memory is quiet

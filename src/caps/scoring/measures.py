@@ -61,7 +61,7 @@ Measured = dict[Part, FloatArray]
 class Bank(NamedTuple):
     """The training rows of a channel as subsequences of every length that fits."""
 
-    rows: Singles  # (time,), not-a-number where unobserved
+    edged: Singles  # (time,), not-a-number where unobserved and at either end, for forecasts
     first: int  # row of the first of them in the training part
     indices: dict[int, SubsequenceIndex]
 
@@ -71,7 +71,8 @@ class Bank(NamedTuple):
         fitting = [each for each in config.lengths if each <= len(rows) // config.training_lengths]
         values = rows.astype(np.float64)
         indices = {length: SubsequenceIndex.of(values, length, config) for length in fitting}
-        return cls(rows, first, {key: each for key, each in indices.items() if each is not None})
+        edged = np.pad(rows, max(config.horizons), constant_values=np.nan)
+        return cls(edged, first, {key: each for key, each in indices.items() if each is not None})
 
     def exclusion_zone(
         self, index: SubsequenceIndex, starts: Rows, overlap: TrainingOverlap, beside: int = 0
@@ -141,7 +142,7 @@ class Measuring:
         for part, each in found.items():
             if part.horizon:
                 offset = length + part.horizon - 1 if part.what == "ahead" else -part.horizon
-                measured[part] = _placed(each, starts + offset, rows)
+                measured[part] = _placed(each, offset, rows)
             elif length >= config.novel_length:
                 sided = length >= config.long_length
                 measured[part] = of_rows(each, starts, length, rows, sided=sided)
@@ -156,13 +157,13 @@ class Measuring:
         pieces = np.array_split(starts, max(1, -(-len(starts) // PIECE)))
         done = [self._compared(index, piece, ("ahead",), exact=True) for piece in pieces]
         found = {part: np.concatenate([each[part] for each in done]) for part in done[0]}
-        ends = starts + index.length - 1
+        end = begin + index.length - 1 - first  # of the first of them, counted from the first row
         measured: Measured = {}
         for part, each in found.items():
-            measured[part] = _placed(each, ends + part.horizon, rows)[first:]
+            measured[part] = _placed(each, end + part.horizon, rows - first)
             if part.what == "ahead" and index.length <= self.config.scoring.echo_length:
                 new = found[Part("new", index.length, part.form)]
-                measured[part.context] = _placed(new, ends + part.horizon, rows)[first:]
+                measured[part.context] = _placed(new, end + part.horizon, rows - first)
         return measured
 
     def _compared(
@@ -183,16 +184,21 @@ class Measuring:
                 # Some parts of a series are more sparsely seen than others.
                 its_own = index.neighbour_distance[form][found[form].index]
                 measured[Part("sparse", length, form)] = distance - np.log(its_own + floor)
-            for side in sides:
-                steps = np.arange(max(config.horizons))
-                offsets = length + steps if side == "ahead" else -1 - steps
-                expected = expected_beside(
-                    index, self.bank.rows, form, found[form], wanted, offsets
-                )
-                errors = block_errors(self._at(starts, offsets), expected, config.horizons)
+        for side in sides:
+            steps = np.arange(max(config.horizons))
+            offsets = length + steps if side == "ahead" else -1 - steps
+            expected = [
+                expected_beside(index, self.bank.edged, form, found[form], wanted, offsets)
+                for form in FORMS
+            ]
+            observed = np.concatenate([self._at(starts, offsets)] * len(FORMS))
+            errors = block_errors(observed, np.concatenate(expected), config.horizons)
+            logs = np.log(errors + floor).reshape(len(FORMS), len(starts), -1)
+            for row, form in enumerate(FORMS):
                 for column, horizon in enumerate(config.horizons):
-                    part = Part(side, length, form, horizon)
-                    measured[part] = np.log(errors[:, column] + floor)
+                    measured[Part(side, length, form, horizon)] = logs[row, :, column]
+        if seen.all():
+            return measured
         return {part: np.where(seen, each, np.nan) for part, each in measured.items()}
 
     def _queries(self, starts: Rows, length: int, *, exact: bool) -> Singles:
@@ -246,8 +252,10 @@ def of_rows(
     return np.asarray(np.fmin(back, ahead))
 
 
-def _placed(found: FloatArray, at: Rows, rows: int) -> FloatArray:
+def _placed(found: FloatArray, at: int, rows: int) -> FloatArray:
+    """What was found of one row after the other, the first of which is `at`, of so many rows."""
     placed = np.full(rows, np.nan)
-    inside = (at >= 0) & (at < rows)
-    placed[at[inside]] = found[inside]
+    first, last = max(at, 0), min(at + len(found), rows)
+    if last > first:
+        placed[first:last] = found[first - at : last - at]
     return placed

@@ -8,11 +8,12 @@ beside the nearest ones tells what was to be expected beside it.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import groupby
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from caps.arrays import FloatArray, Singles
+from caps.arrays import FloatArray, Rows, Singles
 from caps.errors import ArtifactError
 from caps.neighbours import FORMS, training_rows
 from caps.scoring.combination import both_sides, by_the_past, in_hindsight, soft_maximum
@@ -103,22 +104,37 @@ class Memory:
     def _in_hindsight(self, measuring: Measuring) -> Recall:
         config, context = self.config.scoring, measuring.context
         pace = self.pace if context.follows else len(context.scaled) + 1
-        subsequences, blocks = [], _Blocks(self.config)
+        subsequences: list[FloatArray] = []
+        blocks: dict[tuple[str, int], list[FloatArray]] = {}  # of every length, by side and horizon
         for measured in measuring.lengths():
             standardised = self._around(measured, pace)
             novel = [each for part, each in standardised.items() if not part.horizon]
             if novel:
-                subsequences.append(soft_maximum(novel, config.sharpness_of_measures))
-            for side in ("ahead", "behind"):
-                blocks.add(side, standardised)
-        said = both_sides(blocks["ahead"], blocks["behind"])
+                subsequences.append(soft_maximum(novel, config.sharpness_of_parts))
+            beside = groupby(standardised, key=lambda part: (part.what, part.horizon))
+            of_forms: dict[tuple[str, int], list[FloatArray]] = {}
+            for key, parts in beside:
+                of_forms.setdefault(key, []).extend(standardised[part] for part in parts)
+            for key, forms in of_forms.items():
+                if key[1]:
+                    found = soft_maximum(forms, config.sharpness_of_parts)
+                    blocks.setdefault(key, []).append(found)
+        ahead, behind = (
+            {
+                horizon: soft_maximum(each, config.sharpness_of_lengths)
+                for (where, horizon), each in blocks.items()
+                if where == side
+            }
+            for side in ("ahead", "behind")
+        )
+        said = both_sides(ahead, behind)
         quiet = self._around(measuring.quiet(), pace)
         whole = [_spread(each, part.length) for part, each in quiet.items()]
         evidence = in_hindsight(said, subsequences, config) if said else np.zeros(1)
         return Recall(evidence, said[min(said)] if said else evidence, self._quiet(whole))
 
     def _by_the_past(self, measuring: Measuring) -> Recall:
-        config, context = self.config.scoring, measuring.context
+        config, context, order = self.config.scoring, measuring.context, self._live_order
         measured = {part: each for some in measuring.lengths() for part, each in some.items()}
         measured |= measuring.quiet()
         follower = context.followers.get(measuring.column) if context.followers else None
@@ -128,17 +144,44 @@ class Memory:
         # A gap, however long, is no time in which anything could become usual.
         seen = np.isfinite(context.asked(measuring.values))
         stacked[:, seen] = follower.standardise(stacked[:, seen])
-        standardised = dict(zip(self.standardisers, stacked, strict=True))
-        blocks, new, subsequences = _Blocks(self.config), _Blocks(self.config), []
-        for length in sorted({part.length for part in standardised if part.what == "ahead"}):
-            of_length = {part: each for part, each in standardised.items() if part.length == length}
-            blocks.add("ahead", of_length)
-            new.add("ahead", _fresh(of_length))
-            subsequences += _of_forms(of_length, "new", config.sharpness_of_forms)
-        evidence = by_the_past(blocks["ahead"], new["ahead"], subsequences, config)
-        local = new["ahead"][min(new["ahead"])]
-        quiet = [each for part, each in standardised.items() if part.what == "quiet"]
-        return Recall(evidence, local, self._quiet(quiet))
+
+        def together(parts: FloatArray) -> FloatArray:  # (form, length, ..., row)
+            of_lengths = soft_maximum(parts, config.sharpness_of_parts)
+            return soft_maximum(of_lengths, config.sharpness_of_lengths)
+
+        ahead = stacked[order.ahead]
+        fresh = ahead.copy()  # less the oddness of the context: what remains is no echo
+        fresh[:, : order.contexts.shape[1]] -= np.fmax(stacked[order.contexts], 0.0)
+        horizons = self.config.neighbours.horizons
+        blocks, new = (dict(zip(horizons, together(each), strict=True)) for each in (ahead, fresh))
+        subsequences = soft_maximum(stacked[order.new], config.sharpness_of_parts)
+        evidence = by_the_past(blocks, new, list(subsequences), config)
+        return Recall(evidence, new[min(new)], self._quiet(list(stacked[order.quiet])))
+
+    @cached_property
+    def _live_order(self) -> "_LiveOrder":
+        """Where the parts by the past alone stand among all."""
+        at, neighbours = (
+            {part: row for row, part in enumerate(self.standardisers)},
+            self.config.neighbours,
+        )
+        lengths = sorted({part.length for part in at if part.what == "ahead"})
+        ahead = [
+            [
+                [Part("ahead", length, form, each) for each in neighbours.horizons]
+                for length in lengths
+            ]
+            for form in FORMS
+        ]
+        echoing = sum(length <= self.config.scoring.echo_length for length in lengths)
+        return _LiveOrder(
+            ahead=np.array([[[at[part] for part in row] for row in rows] for rows in ahead]),
+            contexts=np.array(
+                [[[at[part.context] for part in row] for row in rows[:echoing]] for rows in ahead]
+            ),
+            new=np.array([[at[Part("new", length, form)] for length in lengths] for form in FORMS]),
+            quiet=np.array([row for part, row in at.items() if part.what == "quiet"]),
+        )
 
     def _around(self, measured: Measured, pace: int) -> Measured:
         usual = [self.standardisers[part] for part in measured]
@@ -195,46 +238,13 @@ class Memory:
         yield from (Part("quiet", rows) for rows in scoring.quiet_rows)
 
 
-class _Blocks:
-    """Evidence of blocks by side and horizon, put together over forms and then lengths."""
+class _LiveOrder(NamedTuple):
+    """Rows of stacked parts."""
 
-    def __init__(self, config: ModelConfig) -> None:
-        self.config = config
-        self.of_lengths: dict[tuple[str, int], list[FloatArray]] = {}
-
-    def add(self, side: str, standardised: Measured) -> None:
-        """Those of one length."""
-        for horizon in self.config.neighbours.horizons:
-            sharpness = self.config.scoring.sharpness_of_forms
-            found = _of_forms(standardised, side, sharpness, horizon)
-            self.of_lengths.setdefault((side, horizon), []).extend(found)
-
-    def __getitem__(self, side: str) -> dict[int, FloatArray]:
-        sharpness = self.config.scoring.sharpness_of_lengths
-        return {
-            horizon: soft_maximum(each, sharpness)
-            for (where, horizon), each in self.of_lengths.items()
-            if where == side and each
-        }
-
-
-def _of_forms(
-    standardised: Measured, what: str, sharpness: float, horizon: int = 0
-) -> list[FloatArray]:
-    """The forms of one measure as one, or none."""
-    forms = [
-        each for part, each in standardised.items() if part.what == what and part.horizon == horizon
-    ]
-    return [soft_maximum(forms, sharpness)] if forms else []
-
-
-def _fresh(standardised: Measured) -> Measured:
-    """Blocks less the oddness of the context that foretells them: what remains is no echo."""
-    return {
-        part: each - np.fmax(standardised.get(part.context, 0.0), 0.0)
-        for part, each in standardised.items()
-        if part.what == "ahead"
-    }
+    ahead: Rows  # (form, length, horizon)
+    contexts: Rows  # the same of the lengths that echo
+    new: Rows  # (form, length)
+    quiet: Rows
 
 
 def _quietest(quiet: FloatArray, config: ScoringConfig) -> Standardiser:
