@@ -79,6 +79,11 @@ def test_flags_tables_budgets_and_explanations_agree_on_the_rows() -> None:
     rows=[(0.9, 0.4), (0.9, 1.0), (0.9, 0.4), (0.9, 3.0)],
     merge_gap=0, minimum_length=1, cool_down=0, edge=0.6, echo=0, causal=True,
 )  # fmt: skip
+# Before the first row that is odd by itself nothing tells an echo.
+@example(
+    rows=[(0.9, -1.0), (0.9, 3.0)],
+    merge_gap=0, minimum_length=1, cool_down=0, edge=0.6, echo=0, causal=True,
+)  # fmt: skip
 def test_edges_equal_their_definition(
     rows: list[tuple[float, float]],
     merge_gap: int,

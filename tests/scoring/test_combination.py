@@ -121,6 +121,14 @@ def test_by_the_past_what_follows_an_odd_context_is_hardly_evidence() -> None:
     np.testing.assert_allclose(evidence[:ODD], 0.0, atol=1e-9)
 
 
+def test_by_the_past_longer_blocks_and_subsequences_count_little_beyond_shorter_blocks() -> None:
+    nothing, loud = np.zeros(ROWS), np.full(ROWS, 5.0)
+    evidence = by_the_past({1: nothing, 4: loud, 16: loud}, {1: nothing, 4: loud}, [loud], CONFIG)
+    assert evidence.max() <= 2 * CONFIG.live_gate
+    agreeing = {1: loud, 4: loud, 16: loud}
+    np.testing.assert_allclose(by_the_past(agreeing, agreeing, [loud], CONFIG), 5.0)
+
+
 @given(st.lists(st.floats(-5, 5) | st.just(np.nan), min_size=1, max_size=20), st.data())
 def test_means_between_rows_equal_their_definition(
     values: list[float], data: st.DataObject

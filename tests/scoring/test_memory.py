@@ -343,6 +343,19 @@ def test_a_channel_that_stands_still_stands_out(
 
 
 @pytest.mark.parametrize("causal", [False, True])
+def test_a_channel_that_stands_still_is_never_the_strongest_evidence(
+    remembered: Memory, live: Memory, causal: bool
+) -> None:
+    values = beats(1200, seed=1)
+    values[EVENT : EVENT + 300] = values[EVENT]
+    memory = live if causal else remembered
+    quiet = np.asarray(recall(memory, values).quiet)
+    assert quiet.max() == memory.config.scoring.quiet_most
+    assert quiet[EVENT + 100 : EVENT + 300].min() == memory.config.scoring.quiet_most
+    assert quiet[: EVENT - 64].max() < 0.5
+
+
+@pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize(("length", "times"), [(1, 3), (25, 3), (75, 1)])
 def test_anomalies_of_training_do_not_hide_new_ones(length: int, times: int, causal: bool) -> None:
     """Up to 5% of the training rows: new anomalies, and single ones of training, stand out."""
