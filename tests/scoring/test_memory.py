@@ -136,6 +136,16 @@ def test_a_follower_goes_on_with_what_is_usual_from_one_piece_to_the_next(live: 
     assert not np.allclose(whole[1000:], recalled(live, values)[1000:], equal_nan=True)
 
 
+def test_training_rows_fed_first_do_not_make_a_live_memory_blind(live: Memory) -> None:
+    """They match themselves: as near as nothing new ever is, which is no reason to expect more."""
+    new = beats(900, seed=1)
+    new[EVENT : EVENT + 10] += 3
+    alone = recalled(live, new, follows=True)
+    behind = recalled(live, np.concatenate([beats(TRAINING), new]), follows=True)[TRAINING:]
+    odd = slice(EVENT, EVENT + 10)
+    assert behind[odd].max() > 0.8 * alone[odd].max() > 1
+
+
 def test_causal_evidence_of_training_is_not_about_itself(live: Memory) -> None:
     own = training_rows(0, TRAINING)
     learned = recalled(live, beats(TRAINING), own, last=500)
