@@ -439,7 +439,12 @@ def test_by_default_every_event_is_an_incident_that_ends_after_a_quiet_of_its_le
 
 def test_seven_anomalies_in_twelve_days_are_seven_alerts() -> None:
     """Twelve days of hours are 288 rows, with three odd ones in every 41."""
-    incidents, tracker, alerts, over = Incidents(), EventTracker(0.5, EventRules(), ("load",)), 0, 0
+    incidents, tracker, alerts, over = (
+        Incidents(),
+        EventTracker(0.5, EventRules(merge_gap=32), ("load",)),
+        0,
+        0,
+    )
     for row in range(288):
         score = 0.9 if row % 41 in (12, 13, 14) else 0.1
         for each in tracker.feed(row, None, score, 0.01, np.ones(1)):

@@ -12,7 +12,7 @@ from caps.events.tables import event_table, score_table
 from caps.neighbours.counterpart import Counterpart, counterpart_of
 from caps.scoring.spans import EventRules, event_spans
 from handmade_analysis import analysed, daily
-from oracles.scoring import naive_odd_rows, naive_spans
+from oracles.scoring import naive_located
 
 FOUND = slice(1300, 1490)  # rows of high score
 TRUE = slice(1380, 1410)  # those odd by themselves
@@ -67,16 +67,22 @@ def test_flags_tables_budgets_and_explanations_agree_on_the_rows() -> None:
     minimum_length=st.integers(1, 3),
     cool_down=st.integers(0, 8),
     edge=st.sampled_from([0.1, 0.4, 0.6, 1.0]),
+    echo=st.integers(0, 12),
     causal=st.booleans(),
 )
 # Exactly the edge, and a later peak that only hindsight knows.
 @example(
     rows=[(0.9, 0.4), (0.9, 1.0), (0.9, 0.4), (0.9, 0.4)],
-    merge_gap=0, minimum_length=1, cool_down=0, edge=0.4, causal=False,
+    merge_gap=0, minimum_length=1, cool_down=0, edge=0.4, echo=0, causal=False,
 )  # fmt: skip
 @example(
     rows=[(0.9, 0.4), (0.9, 1.0), (0.9, 0.4), (0.9, 3.0)],
-    merge_gap=0, minimum_length=1, cool_down=0, edge=0.6, causal=True,
+    merge_gap=0, minimum_length=1, cool_down=0, edge=0.6, echo=0, causal=True,
+)  # fmt: skip
+# Before the first row that is odd by itself nothing tells an echo.
+@example(
+    rows=[(0.9, -1.0), (0.9, 3.0)],
+    merge_gap=0, minimum_length=1, cool_down=0, edge=0.6, echo=0, causal=True,
 )  # fmt: skip
 def test_edges_equal_their_definition(
     rows: list[tuple[float, float]],
@@ -84,13 +90,13 @@ def test_edges_equal_their_definition(
     minimum_length: int,
     cool_down: int,
     edge: float,
+    echo: int,
     causal: bool,
 ) -> None:
     scores, local = np.array(rows, dtype=np.float64).reshape(-1, 2).T
-    rules = EventRules(merge_gap, minimum_length, cool_down, edge, clear=0.9, fresh=0.5)
+    rules = EventRules(merge_gap, minimum_length, cool_down, edge, 0.9, 0.5, echo)
     found = event_spans(scores, 0.5, rules, local, causal=causal).tolist()
-    odd = naive_odd_rows(scores, 0.5, local, rules, causal=causal)
-    expected = naive_spans(odd, 0.5, merge_gap, minimum_length, cool_down)
+    expected = naive_located(scores, 0.5, local, rules, causal=causal)
     assert [tuple(span) for span in found] == expected
 
 
@@ -124,8 +130,52 @@ def test_the_edge_is_one_of_the_rules_that_are_saved() -> None:
 
 @pytest.mark.parametrize("nothing", [0.0, -2.0, float("nan")])
 def test_rows_of_which_none_is_odd_by_itself_are_the_echo_of_others(nothing: float) -> None:
-    assert spans([nothing] * 5) == spans([nothing] * 5, causal=True) == []
     assert spans([nothing] * 5 + [0.3]) == [[5, 6]]
+    assert spans([nothing] * 5, causal=True) == []
+
+
+@pytest.mark.parametrize("nothing", [0.0, -2.0, float("nan")])
+def test_rows_of_which_none_is_odd_by_itself_are_an_event_where_there_is_no_other(
+    nothing: float,
+) -> None:
+    """A change that comes slowly is odd as a whole, and none of its rows beside those before."""
+    assert spans([nothing] * 5) == [[0, 5]]
+
+
+def beside_an_event(distance: int, *, before: bool = False, **options: bool) -> list[list[int]]:
+    """Events of a row that is odd by itself, and of five, so many rows away, that are not."""
+    scores, local = np.full(100, 0.1), np.zeros(100)
+    first = 50 - distance - 5 if before else 51 + distance
+    scores[50], local[50] = 0.9, 3.0
+    scores[first : first + 5], local[first : first + 5] = 0.9, 0.4
+    rules = EventRules(merge_gap=2, echo=20)
+    return event_spans(scores, 0.5, rules, local, **options).tolist()
+
+
+def test_a_surge_without_a_fresh_row_is_an_echo_only_near_an_event() -> None:
+    assert beside_an_event(19) == [[50, 51]]
+    assert beside_an_event(20) == [[50, 51], [71, 76]]  # as wide as it is
+    assert beside_an_event(19, before=True) == [[50, 51]]
+    assert beside_an_event(20, before=True) == [[25, 30], [50, 51]]
+
+
+def test_by_the_past_a_surge_without_a_fresh_row_is_never_an_event() -> None:
+    """Whether an event that it echoes backwards will follow is not known yet."""
+    assert beside_an_event(30, causal=True) == [[50, 51]]
+    assert beside_an_event(30, before=True, causal=True) == [[50, 51]]
+
+
+def test_surges_without_a_fresh_row_do_not_echo_each_other() -> None:
+    scores = np.full(40, 0.1)
+    scores[[5, 6, 20, 21]] = 0.9
+    rules = EventRules(merge_gap=2)
+    assert event_spans(scores, 0.5, rules, np.zeros(40)).tolist() == [[5, 7], [20, 22]]
+
+
+@pytest.mark.parametrize("echo", [-1, 2.5, None])
+def test_an_echo_is_a_number_of_rows(echo: object) -> None:
+    with pytest.raises(InputError, match="echo"):
+        EventRules(echo=echo)  # type: ignore[arg-type]
 
 
 def test_clearly_odd_rows_belong_to_an_event_beside_a_much_stronger_one() -> None:

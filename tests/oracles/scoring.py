@@ -45,16 +45,15 @@ def naive_logits(logits: Logits, values: np.ndarray, size: int, stride: int) -> 
     return result
 
 
-def naive_odd_rows(
+def naive_located(
     scores: np.ndarray,
     threshold: float,
     local: np.ndarray,
     rules: EventRules,
     *,
     causal: bool,
-) -> np.ndarray:
-    """The scores, not-a-number where a row is above the threshold only as the echo of others."""
-    kept = np.array(scores, dtype=np.float64)
+) -> list[tuple[int, int]]:
+    """Events cut to the rows that are odd by themselves, with those that echo no other."""
 
     def together(rows: list[int]) -> list[list[int]]:
         surges: list[list[int]] = []
@@ -65,15 +64,33 @@ def naive_odd_rows(
                 surges.append([row])
         return surges
 
-    for surge in together(np.flatnonzero(scores > threshold).tolist()):
-        for row in surge:
-            among = [local[each] for each in surge if not causal or each <= row]
-            strongest = max((each for each in among if not np.isnan(each)), default=-np.inf)
-            if strongest > 0 and not local[row] >= min(rules.edge * strongest, rules.clear):
-                kept[row] = np.nan
-    for surge in together(np.flatnonzero(kept > threshold).tolist()):
-        if not any(local[row] >= rules.fresh for row in surge):
-            kept[surge] = np.nan
+    def odd(row: int, surge: list[int]) -> bool:
+        among = [local[each] for each in surge if not causal or each <= row]
+        strongest = max((each for each in among if not np.isnan(each)), default=-np.inf)
+        if np.isnan(local[row]):
+            return bool(strongest == -np.inf)  # whether it is odd will never be known
+        return bool(strongest <= 0 or local[row] >= min(rules.edge * strongest, rules.clear))
+
+    surges = together(np.flatnonzero(scores > threshold).tolist())
+    pieces = [
+        piece
+        for surge in surges
+        for piece in together([row for row in surge if odd(row, surge)])
+        if any(local[row] >= rules.fresh for row in piece)
+    ]
+    located = {row for piece in pieces for row in range(piece[0], piece[-1] + 1)}
+    alone = [
+        surge
+        for surge in surges
+        if not any(surge[0] - rules.echo <= row < surge[-1] + 1 + rules.echo for row in located)
+    ]
+    found = sorted(pieces if causal else pieces + alone)
+    kept: list[tuple[int, int]] = []
+    for piece in found:
+        start, end = piece[0], piece[-1] + 1
+        apart = not kept or start - kept[-1][1] >= rules.cool_down
+        if end - start >= rules.minimum_length and apart:
+            kept.append((start, end))
     return kept
 
 

@@ -1,5 +1,7 @@
 """How parts become one amount of evidence: the loudest count most, and none has an echo."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -62,20 +64,51 @@ def test_a_side_that_knows_nothing_leaves_the_other() -> None:
         np.testing.assert_array_equal(said[1], known)
 
 
-def test_in_hindsight_a_subsequence_counts_only_where_forecasts_agree_nearby() -> None:
+def test_in_hindsight_subsequences_rank_rows_whatever_forecasts_say() -> None:
+    whole = np.where(np.abs(np.arange(ROWS) - ODD) < 40, 4.0, 0.0)
+    for said in (np.zeros(ROWS), np.full(ROWS, -3.0)):
+        evidence = in_hindsight({1: said}, [whole], CONFIG)
+        one_of_two = CONFIG.sharpness_of_lengths * np.log(2)
+        np.testing.assert_allclose(evidence[whole > 0], 4.0 - one_of_two, atol=1e-6)
+        assert evidence[whole == 0].max() <= 0.0
+
+
+@pytest.mark.parametrize("bound", [0.1, 0.5, 1.0, 3.0])
+def test_in_hindsight_forecasts_count_up_to_a_bound_beyond_subsequences(bound: float) -> None:
+    config = replace(CONFIG, forecast_bound=bound)
+    novelty = np.linspace(-1, 3, ROWS)
+
+    def evidence(forecasts: float) -> np.ndarray:
+        return in_hindsight({1: np.full(ROWS, forecasts)}, [novelty], config)
+
+    loud = evidence(9.0)
+    np.testing.assert_allclose(loud, evidence(7.0))  # beyond the bound nothing is added
+    assert (loud <= novelty + bound + 1e-9).all()
+    one_of_two = config.sharpness_of_lengths * np.log(2)
+    assert (loud >= novelty + max(0.0, bound - one_of_two) - 1e-9).all()
+    quiet = novelty >= 2.0  # where subsequences say more than forecasts, they are not bounded
+    assert (evidence(0.0)[quiet] < novelty[quiet]).all()
+    assert (np.diff(evidence(0.0)) > 0).all()
+
+
+def test_in_hindsight_a_spike_that_forecasts_see_tells_where_in_a_subsequence_it_is() -> None:
     rows = np.arange(ROWS)
-    spike = {1: np.where(rows == ODD, 3.0, 0.0)}
-    whole = np.where(np.abs(rows - ODD) < 40, 4.0, 0.0)
+    spike = {1: np.where(rows == ODD, 3.0, 0.0), 4: np.where(abs(rows - ODD) < 4, 3.0, 0.0)}
+    whole = np.where(np.abs(rows - ODD) < 40, 2.5, 0.0)
     evidence = in_hindsight(spike, [whole], CONFIG)
-    far = np.abs(rows - ODD) > CONFIG.gate_rows
-    assert evidence[ODD] > 2.5
-    assert evidence[far].max() <= CONFIG.gate
-    assert in_hindsight({1: np.zeros(ROWS)}, [whole], CONFIG).max() <= CONFIG.gate
+    assert evidence.argmax() == ODD
+    assert evidence[ODD] > np.delete(evidence, ODD).max() + 0.05
 
 
 def test_where_forecasts_know_nothing_subsequences_count_by_themselves() -> None:
     evidence = in_hindsight({1: np.full(ROWS, np.nan)}, [np.full(ROWS, 2.0)], CONFIG)
     np.testing.assert_allclose(evidence, 2.0)
+
+
+def test_where_subsequences_know_nothing_forecasts_count_by_themselves() -> None:
+    forecasts = {1: np.full(ROWS, 2.0)}
+    np.testing.assert_allclose(in_hindsight(forecasts, [np.full(ROWS, np.nan)], CONFIG), 2.0)
+    np.testing.assert_allclose(in_hindsight(forecasts, [], CONFIG), 2.0)
 
 
 def test_by_the_past_what_follows_an_odd_context_is_hardly_evidence() -> None:
@@ -86,6 +119,14 @@ def test_by_the_past_what_follows_an_odd_context_is_hardly_evidence() -> None:
     assert evidence[ODD] == pytest.approx(3.0)
     assert evidence[ODD + 1 : ODD + 16].max() <= CONFIG.echo_gate
     np.testing.assert_allclose(evidence[:ODD], 0.0, atol=1e-9)
+
+
+def test_by_the_past_longer_blocks_and_subsequences_count_little_beyond_shorter_blocks() -> None:
+    nothing, loud = np.zeros(ROWS), np.full(ROWS, 5.0)
+    evidence = by_the_past({1: nothing, 4: loud, 16: loud}, {1: nothing, 4: loud}, [loud], CONFIG)
+    assert evidence.max() <= 2 * CONFIG.live_gate
+    agreeing = {1: loud, 4: loud, 16: loud}
+    np.testing.assert_allclose(by_the_past(agreeing, agreeing, [loud], CONFIG), 5.0)
 
 
 @given(st.lists(st.floats(-5, 5) | st.just(np.nan), min_size=1, max_size=20), st.data())

@@ -231,12 +231,13 @@ def test_alarms_to_expect_are_those_counted_at_a_threshold() -> None:
 @pytest.mark.parametrize("length", [5, 40])
 @pytest.mark.parametrize("budget", ["1/300", "1/1000", "1/3000"])
 def test_a_few_anomalies_of_training_hardly_move_the_threshold(length: int, budget: str) -> None:
-    """One row in twenty is anomalous: the threshold rises by less than half of a typical size."""
+    """As many as are doubted, a third of those above one in a hundred rows: all are still found."""
     rng, config = np.random.default_rng(6), CalibrationConfig()
     levels = -np.log1p(-normal_scores(rng, 4000))
     contaminated = levels.copy()
-    for start in rng.choice(4000 // length, 200 // length, replace=False) * length:
-        contaminated[start : start + length] = 4 + rng.random(length)
+    anomalies = int(config.doubted * 4000 / config.tail_share)
+    for start in rng.choice(4000 // length, anomalies, replace=False) * length:
+        contaminated[start : start + length] = 4 + rng.random() + np.hanning(length)  # one peak
     clean, found = (
         -np.log1p(-calibrate_logits([each], RULES, config, 0.3).threshold(budget))
         for each in (levels, contaminated)
