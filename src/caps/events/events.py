@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from caps.arrays import FloatArray
 from caps.errors import InputError
 from caps.events.config import EventConfig
-from caps.scoring import Calibration, EventRules, event_spans
+from caps.scoring import Calibration, EventRules, event_spans, odd_rows
 
 Direction = Literal["up", "down", "both"]
 
@@ -99,8 +99,9 @@ def find_events(
     events = []
     rules = rules or EventRules()
     spans = event_spans(scores, threshold, rules, local, causal=causal).tolist()
+    odd = np.where(odd_rows(scores, threshold, rules, local, causal=causal), scores, -np.inf)
     for number, (start, end) in enumerate(spans, start=1):
-        peak = start + int(np.nanargmax(scores[start:end]))
+        peak = start + int(np.argmax(odd[start:end]))
         score = float(scores[peak])
         p_value = None if calibration is None else float(calibration.event_p_values(score))
         events.append(

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from caps.scoring.measures import Part
     from caps.scoring.memory import Memory
     from caps.scoring.options import OPTIONS, FitOptions
-    from caps.scoring.spans import EventRules, event_spans
+    from caps.scoring.spans import EventRules, event_spans, odd_rows
     from caps.scoring.standardiser import Standardiser
     from caps.scoring.storage import KIND, load_model, save_model
 
@@ -59,6 +59,7 @@ __all__ = [
     "event_spans",
     "fit",
     "load_model",
+    "odd_rows",
     "on_regular_grid",
     "read_channels",
     "read_input",

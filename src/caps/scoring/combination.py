@@ -55,7 +55,10 @@ def in_hindsight(
     if not subsequences:
         return forecasts
     novelty = soft_maximum(subsequences, sharpness)
-    return soft_maximum([novelty, np.fmin(forecasts, novelty + config.forecast_bound)], sharpness)
+    bounded = np.where(
+        np.isnan(forecasts), np.nan, np.fmin(forecasts, novelty + config.forecast_bound)
+    )
+    return soft_maximum([novelty, bounded], sharpness)
 
 
 def by_the_past(

@@ -32,7 +32,7 @@ class ScoringConfig(Configuration):
     # anomalous has one scale, so lengths and horizons need not.
     sharpness_of_parts: float = 0.5
     sharpness_of_lengths: float = 0.25
-    forecast_bound: float = 1.0  # evidence that forecasts may have beyond what subsequences say
+    forecast_bound: float = 0.5  # evidence that forecasts may have beyond what subsequences say
     live_gate: float = (
         0.7  # longer blocks and subsequences that end at a row, beyond shorter blocks
     )

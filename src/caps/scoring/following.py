@@ -104,7 +104,7 @@ class Follower:
         self.sample[:, slots] = piece[:, taken]
         self.rows += piece.shape[1]
         if self.rows % (self.every * self.refresh) == 0 and not self.still:
-            self.location, self.scale = _followed(self.sample, self.usual, self.config)
+            self.location, self.scale = _followed(self.sample, self.usual, self.config, whole=False)
 
 
 def _normal_sample(count: int) -> FloatArray:
@@ -119,8 +119,14 @@ def _followed(
     sample: FloatArray,
     usual: Sequence[Standardiser],
     config: ScoringConfig,
+    *,
+    whole: bool = True,
 ) -> tuple[FloatArray, FloatArray]:
-    """Location and scale of each part: those of training, or beyond by what the sample tells."""
+    """Location and scale of each part: those of training, or beyond by what the sample tells.
+
+    Unless the sample is `whole`, rows closer to training than usual, such as its own that a stream
+    is fed, do not widen what is beyond.
+    """
     location = np.array([each.mean for each in usual])
     scale = np.array([each.std for each in usual])
     known = np.isfinite(sample)
@@ -132,7 +138,8 @@ def _followed(
     each = np.arange(len(ordered))
     median, upper = ordered[each, last // 2], ordered[each, 3 * last // 4]
     lifted = median - config.slack_mean * scale[enough]
-    widened = (upper - median) / QUARTILE / config.slack_std
+    middle = median if whole else np.maximum(median, location[enough])
+    widened = (upper - middle) / QUARTILE / config.slack_std
     location[enough] = np.maximum(location[enough], lifted)
     scale[enough] = np.maximum(scale[enough], widened)
     return location, scale

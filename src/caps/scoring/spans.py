@@ -10,6 +10,7 @@ from caps.arrays import FloatArray
 from caps.configuration import Configuration
 from caps.errors import InputError
 
+Flags = NDArray[np.bool_]
 Spans = NDArray[np.intp]  # (event, 2): start and end, the end exclusive
 
 
@@ -24,7 +25,7 @@ class EventRules(Configuration):
     cool_down: int = 0  # rows after an event in which no other is raised
     edge: float = 0.6  # of what is local to the strongest row: less is its echo, no part of it
     clear: float = 1.5  # local to a row: odd beside whatever else
-    fresh: float = 1.1  # local to one row at least: less in all of them is the echo of another
+    fresh: float = 1.3  # local to one row at least: less in all of them is the echo of another
     echo: int = 256  # rows beside an event in which others need such a row; farther none echoes
 
     def __post_init__(self) -> None:
@@ -41,6 +42,51 @@ class EventRules(Configuration):
                 raise InputError(f"{name} is {value!r}", f"give {bound} or more rows")
 
 
+def odd_rows(
+    scores: FloatArray,
+    threshold: float,
+    rules: EventRules,
+    local: FloatArray | None = None,
+    *,
+    causal: bool = False,
+) -> Flags:
+    """The rows above the threshold, with `local` those of them that are odd by themselves.
+
+    A surge of rows above the threshold without a fresh row echoes the events beside it. Seen from
+    both sides it is an event of its own, as wide as it is, where there are none.
+    """
+    above = scores > threshold  # not-a-number is never above
+    if local is None:
+        return above
+    odd, local = np.zeros_like(above), np.where(above & ~np.isnan(local), local, -np.inf)
+    surges = [slice(*surge) for surge in _runs(above, rules.merge_gap).tolist()]
+    for surge in surges:
+        odd[surge] = _located(local[surge], rules, causal=causal)
+    if not causal:
+        events = _runs(odd, rules.merge_gap)
+        for surge in surges:
+            near = (events[:, 0] < surge.stop + rules.echo) & (
+                events[:, 1] > surge.start - rules.echo
+            )
+            if not near.any():
+                odd[surge] = above[surge]
+    return odd
+
+
+def _located(local: FloatArray, rules: EventRules, *, causal: bool) -> Flags:
+    """Where in a surge rows are odd by themselves; nowhere if none is fresh.
+
+    Rows far less odd than the strongest are its echo; `causal`: than the strongest so far.
+    """
+    peak = np.maximum.accumulate(local) if causal else np.full(len(local), local.max())
+    wanted = np.minimum(rules.edge * np.maximum(peak, 0.0), rules.clear)
+    odd = (local > -np.inf) & ((local >= wanted) | (peak <= 0))
+    for start, end in _runs(odd, rules.merge_gap).tolist():
+        if local[start:end].max() < rules.fresh:
+            odd[start:end] = False
+    return np.asarray(odd)
+
+
 def event_spans(
     scores: FloatArray,
     threshold: float,
@@ -54,45 +100,12 @@ def event_spans(
     With what is `local` to each row, an event is cut to the rows that are odd by themselves, and
     becomes several where they lie apart.
     """
-    above = scores > threshold  # not-a-number is never above
-    spans = _runs(above, rules.merge_gap)
-    if local is not None:
-        local = np.where(above & ~np.isnan(local), local, -np.inf)
-        spans = _located(spans, local, rules, causal=causal)
+    spans = _runs(odd_rows(scores, threshold, rules, local, causal=causal), rules.merge_gap)
     spans = spans[spans[:, 1] - spans[:, 0] >= rules.minimum_length]
     return _kept_apart(spans, rules.cool_down) if rules.cool_down > rules.merge_gap else spans
 
 
-def _located(surges: Spans, local: FloatArray, rules: EventRules, *, causal: bool) -> Spans:
-    """The events of surges of rows above the threshold: where rows are odd by themselves.
-
-    A surge without a fresh row echoes the events beside it. Seen from both sides it is an event
-    of its own, as wide as it is, where there are none.
-    """
-    cut = [_cut(start, local[start:end], rules, causal=causal) for start, end in surges.tolist()]
-    fresh = np.concatenate([np.empty((0, 2), dtype=np.intp), *cut])
-    if causal:
-        return fresh
-    for number, (start, end) in enumerate(surges.tolist()):
-        beside = (fresh[:, 0] < end + rules.echo) & (fresh[:, 1] > start - rules.echo)
-        if not beside.any():
-            cut[number] = surges[number : number + 1]
-    return np.concatenate([fresh[:0], *cut])
-
-
-def _cut(first: int, local: FloatArray, rules: EventRules, *, causal: bool) -> Spans:
-    """The events of one surge, which begins at row `first`; none where no row is fresh.
-
-    Rows far less odd than the strongest are its echo; `causal`: than the strongest so far.
-    """
-    peak = np.maximum.accumulate(local) if causal else np.full(len(local), local.max())
-    odd = (local >= np.minimum(rules.edge * peak, rules.clear)) | ((peak <= 0) & (local > -np.inf))
-    runs = _runs(odd, rules.merge_gap)
-    fresh = [bool(local[start:end].max() >= rules.fresh) for start, end in runs.tolist()]
-    return runs[np.array(fresh, dtype=bool)] + first
-
-
-def _runs(above: NDArray[np.bool_], merge_gap: int) -> Spans:
+def _runs(above: Flags, merge_gap: int) -> Spans:
     """Start and end of the runs of rows, those merged that lie near each other."""
     rows = np.flatnonzero(above)
     if len(rows) == 0:
