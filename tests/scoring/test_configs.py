@@ -31,7 +31,7 @@ SOURCE = Path(__file__).parents[2] / "src" / "caps"
 ROOMS = ("neighbours", "scoring", "network", "events", "stream")
 # Numbers that change no score: {module: names}.
 SPEED = {
-    "neighbours/index.py": {"CHUNK"},
+    "neighbours/index.py": {"CACHED", "LEAST_AT_ONCE"},
     "network/detector.py": {"BATCH"},
     "network/few_windows.py": {"FEW"},
     "network/windowed.py": {"GROUP", "CHUNK"},

@@ -44,6 +44,9 @@ class ScoringConfig(Configuration):
     # training did is as normal as it.
     pace: float = 1.0  # training parts over which what is usual is followed, on either side
     least_pace: int = 512  # rows
+    # In hindsight the longer training is the more it tells what is new: with twice so many rows,
+    # that is followed at half the pace, and so on. Noise changes sooner than what is new does.
+    trusted_rows: int = 500
     most_pace: int = 16_384
     samples: int = 256  # of that span, from which quantiles are taken
     refreshes: int = 16  # in that span: quantiles are taken anew

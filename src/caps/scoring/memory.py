@@ -8,7 +8,6 @@ beside the nearest ones tells what was to be expected beside it.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import groupby
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -85,6 +84,12 @@ class Memory:
         """Rows over which what is usual is followed."""
         return pace_of(self.first + len(self.rows), self.config.scoring)
 
+    @property
+    def novelty_pace(self) -> int:
+        """The same of how new subsequences are, in hindsight."""
+        trust = (self.first + len(self.rows)) / self.config.scoring.trusted_rows
+        return int(self.pace * max(1.0, trust))
+
     def follower(self, *, still: bool = False) -> Follower:
         """What is usual by the past alone, before any row has come."""
         usual = list(self.standardisers.values())
@@ -103,22 +108,20 @@ class Memory:
 
     def _in_hindsight(self, measuring: Measuring) -> Recall:
         config, context = self.config.scoring, measuring.context
-        pace = self.pace if context.follows else len(context.scaled) + 1
         subsequences: list[FloatArray] = []
         blocks: dict[tuple[str, int], list[FloatArray]] = {}  # of every length, by side and horizon
         for measured in measuring.lengths():
-            standardised = self._around(measured, pace)
-            novel = [each for part, each in standardised.items() if not part.horizon]
-            if novel:
-                subsequences.append(soft_maximum(novel, config.sharpness_of_parts))
-            beside = groupby(standardised, key=lambda part: (part.what, part.horizon))
+            new = {part: each for part, each in measured.items() if not part.horizon}
+            if new:
+                standardised = self._around(new, self.novelty_pace, context)
+                novelty = soft_maximum(standardised.values(), config.sharpness_of_parts)
+                subsequences.append(novelty)
+            beside = {part: each for part, each in measured.items() if part.horizon}
             of_forms: dict[tuple[str, int], list[FloatArray]] = {}
-            for key, parts in beside:
-                of_forms.setdefault(key, []).extend(standardised[part] for part in parts)
+            for part, each in self._around(beside, self.pace, context).items():
+                of_forms.setdefault((part.what, part.horizon), []).append(each)
             for key, forms in of_forms.items():
-                if key[1]:
-                    found = soft_maximum(forms, config.sharpness_of_parts)
-                    blocks.setdefault(key, []).append(found)
+                blocks.setdefault(key, []).append(soft_maximum(forms, config.sharpness_of_parts))
         ahead, behind = (
             {
                 horizon: soft_maximum(each, config.sharpness_of_lengths)
@@ -128,7 +131,7 @@ class Memory:
             for side in ("ahead", "behind")
         )
         said = both_sides(ahead, behind)
-        quiet = self._around(measuring.quiet(), pace)
+        quiet = self._around(measuring.quiet(), self.pace, context)
         whole = [_spread(each, part.length) for part, each in quiet.items()]
         evidence = in_hindsight(said, subsequences, config) if said else np.zeros(1)
         return Recall(evidence, said[min(said)] if said else evidence, self._quiet(whole))
@@ -183,10 +186,13 @@ class Memory:
             quiet=np.array([row for part, row in at.items() if part.what == "quiet"]),
         )
 
-    def _around(self, measured: Measured, pace: int) -> Measured:
+    def _around(self, measured: Measured, pace: int, context: ScoringContext) -> Measured:
+        if not measured:
+            return {}
         usual = [self.standardisers[part] for part in measured]
         stacked = np.stack(list(measured.values()))
-        standardised = standardise_around(stacked, usual, pace, self.config.scoring)
+        span = pace if context.follows else len(context.scaled) + 1
+        standardised = standardise_around(stacked, usual, span, self.config.scoring)
         return dict(zip(measured, standardised, strict=True))
 
     def _quiet(self, standardised: list[FloatArray]) -> FloatArray:
