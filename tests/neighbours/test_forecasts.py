@@ -41,7 +41,8 @@ def test_what_is_expected_equals_a_loop_over_rows(
     found, wanted = index.query(queries, zone)[form], in_forms(queries, CONFIG.least_std)
     steps = np.arange(HORIZON)
     offsets = LENGTH + steps if side == "ahead" else -1 - steps
-    expected = expected_beside(index, rows, form, found, wanted, offsets)
+    edged = np.pad(rows, HORIZON, constant_values=np.nan)
+    expected = expected_beside(index, edged, form, found, wanted, offsets)
     assert expected.shape == (5, CONFIG.divisions, HORIZON)
     for row, query in enumerate(queries):
         for division, which in enumerate(found.of_divisions[row].tolist()):
@@ -93,7 +94,7 @@ def test_a_repeated_pattern_foretells_itself_at_another_level_and_size(side: str
             observed,
             expected_beside(
                 index,
-                beat.astype(np.float32),
+                np.pad(beat.astype(np.float32), len(offsets), constant_values=np.nan),
                 form,
                 found,
                 in_forms(queries, index.least_std),

@@ -68,7 +68,7 @@ def naive_located(
         among = [local[each] for each in surge if not causal or each <= row]
         strongest = max((each for each in among if not np.isnan(each)), default=-np.inf)
         if np.isnan(local[row]):
-            return bool(strongest == -np.inf)  # whether it is odd will never be known
+            return False  # whether it is odd will never be known
         return bool(strongest <= 0 or local[row] >= min(rules.edge * strongest, rules.clear))
 
     surges = together(np.flatnonzero(scores > threshold).tolist())

@@ -24,7 +24,8 @@ def waves(seed: int = 0, rows: int = ROWS) -> np.ndarray:
 @cache
 def fitted(*, causal: bool, follows: bool = True) -> Fitted:
     slack = {} if follows else {"slack_mean": 1e6, "slack_std": 1e6}
-    config = ModelConfig(scoring=replace(ScoringConfig(), **slack))
+    # What is new is followed as fast as all else, so that a short file shows where that ends.
+    config = ModelConfig(scoring=replace(ScoringConfig(), trusted_rows=TRAINING, **slack))
     options = FitOptions(detector=None, causal=causal, config=config)
     return fit(read_input(waves()[:, None]), TRAINING, None, options)
 
@@ -99,7 +100,8 @@ def test_an_incident_is_an_event_in_every_slice_of_its_file(
     found = model.score(read_input(values[first:last, None]))
     events = find_events(found.score, model.threshold("1/1000"), local=found.local, causal=causal)
     strongest = max(events, key=lambda event: event.score)
-    assert abs(strongest.start + first - ODD) <= 3
+    # Another odd row nearby, as one in a hundred is, is taken for a part of it.
+    assert abs(strongest.start + first - ODD) <= 10
     assert abs(strongest.end + first - ODD - 20) <= (60 if causal else 8)
 
 

@@ -89,8 +89,8 @@ class EventTracker:
             self.surge_peak = -math.inf
         local = -math.inf if math.isnan(local) else local
         self.surge_end, self.surge_peak = row + 1, max(self.surge_peak, local)
-        wanted = min(self.rules.edge * self.surge_peak, self.rules.clear)
-        return local >= wanted or self.surge_peak <= 0
+        wanted = min(self.rules.edge * max(self.surge_peak, 0.0), self.rules.clear)
+        return local > -math.inf and (local >= wanted or self.surge_peak <= 0)
 
     def close(self) -> list[EventChange]:
         """End the event that is open, if there is one."""
