@@ -28,10 +28,12 @@ def analysed(
     causal: bool = False,
     memory: bool = False,
     first: int = 0,
+    odd: slice | None = None,
 ) -> Analysis:
     """Rows before TRAIN are training; each channel named is loud in its rows.
 
-    The analysis is of the rows from `first` on.
+    The analysis is of the rows from `first` on. Of the loud rows only those `odd` by themselves
+    are, the rest is their echo; without any given, all are.
     """
     series: Series = read(data)
     scaler = Scaler.fit(series.values[:TRAIN], clip=ScoringConfig().clip)
@@ -48,7 +50,7 @@ def analysed(
             scaled[:TRAIN, column].astype(np.float32),
             calibration,
             detector=None,
-            memory=Memory.fit(scaled[:TRAIN, column]) if memory else None,
+            memory=Memory.fit(scaled[:TRAIN, column], causal=causal) if memory else None,
             standardiser=None,
             level=None,
             bound=None,
@@ -64,7 +66,9 @@ def analysed(
     step = series.sampling.step
     fitted = Fitted(channels, scaler, calibration, "max", causal, step, start)
     rest, rows = series[first:], np.arange(len(series) - first)
-    held_to = tuple(each.memory.standardisers if each.memory else {} for each in channels)
+    local = np.nan_to_num(evidence).max(axis=1)
+    if odd is not None:
+        local[np.r_[: odd.start, odd.stop : len(local)]] *= 0.1
     overlap = fitted.find_overlap(rest, scaled[first:])
-    scores = Scores(score[first:], evidence[first:], overlap, held_to)
+    scores = Scores(score[first:], evidence[first:], overlap, local[first:])
     return Analysis(rest, rest, rows, fitted, scores, 0.9, rules or EventRules())

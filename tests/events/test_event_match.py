@@ -10,26 +10,23 @@ import pytest
 from caps.events.events import Event
 from caps.events.match import Match, nearest_match
 from caps.neighbours.config import NeighbourConfig
-from caps.neighbours.index import FORMS
+from caps.neighbours.index import FORMS, Form
 from caps.neighbours.overlap import training_rows
 from caps.scoring.config import ModelConfig
-from caps.scoring.memory import Memory, Part, Standardiser
+from caps.scoring.memory import Memory
 from handmade_analysis import TRAIN, analysed, daily
 
 EVENT = slice(1400, 1440)
 
 
-def memory_of(values: np.ndarray) -> Memory:
-    memory = Memory.fit(values)
+def memory_of(values: np.ndarray, *, causal: bool = False) -> Memory:
+    memory = Memory.fit(values, causal=causal)
     assert memory is not None
     return memory
 
 
 def match_at(memory: Memory, values: np.ndarray, peak: int, **options: Any) -> Match | None:
-    standardisers = memory.causal_standardisers if options.get("causal") else memory.standardisers
-    return nearest_match(
-        memory, values, Event(1, peak, peak + 1, peak, 0.9), standardisers, **options
-    )
+    return nearest_match(memory, values, Event(1, peak, peak + 1, peak, 0.9), **options)
 
 
 def flat(rows: int = 2000) -> np.ndarray:
@@ -38,27 +35,34 @@ def flat(rows: int = 2000) -> np.ndarray:
     return values
 
 
-def only(memory: Memory, form: str, length: int) -> dict[Part, Standardiser]:
-    """What is usual, but for one form and length all distances are: it alone is loud."""
-    return {
+def only(memory: Memory, form: str, length: int) -> Memory:
+    """The same memory to which all distances are usual but for one form and length: it is loud."""
+    usual = {
         part: standardiser
         if (part.form, part.length) == (form, length)
         else replace(standardiser, mean=standardiser.mean + 1000)
         for part, standardiser in memory.standardisers.items()
     }
+    return replace(memory, standardisers=usual)
 
 
-@pytest.mark.parametrize("length", [16, 64, 256])
+def compared(memory: Memory) -> list[tuple[int, Form]]:
+    """The lengths and forms of which a memory knows what is usual."""
+    parts = [part for part in memory.standardisers if part.what == "new"]
+    return [(part.length, part.form) for part in parts if part.form is not None]
+
+
+@pytest.mark.parametrize("length", [64, 256])
 def test_the_nearest_subsequence_is_found_where_it_lies_in_training(length: int) -> None:
     training = np.random.default_rng(0).standard_normal(1200).cumsum() / 5
     memory = memory_of(training)
-    starts = memory.indices[length].starts
+    starts = memory.bank.indices[length].starts
     start = int(starts[len(starts) // 2])
     values = np.zeros(600)
     values[100 : 100 + length] = training[start : start + length]
     peak = 100 + length // 2
     event = Event(1, peak, peak + 1, peak, 0.9)
-    match = nearest_match(memory, values, event, only(memory, FORMS[0], length))
+    match = nearest_match(only(memory, FORMS[0], length), values, event)
     assert match is not None
     assert (match.start, match.row, len(match.values)) == (start, 100, length)
     assert match.distance < 1e-3
@@ -79,7 +83,7 @@ def test_the_past_is_laid_over_the_event_as_its_form_allows(form: str) -> None:
     training, length = daily(TRAIN) - 5, 64
     memory = memory_of(training)
     values = 2 * (daily(400, seed=1) - 5) - 7
-    match = nearest_match(memory, values, Event(1, 200, 201, 200, 0.9), only(memory, form, length))
+    match = match_at(only(memory, form, length), values, peak=200)
     assert match is not None
     here = values[match.row : match.row + length]
     past = training[match.start : match.start + length]
@@ -103,7 +107,7 @@ def test_where_too_little_was_observed_there_is_no_match() -> None:
 
 
 def test_causal_events_are_compared_over_short_subsequences_only() -> None:
-    match = match_at(memory_of(daily(TRAIN)), flat(), peak=1420, causal=True)
+    match = match_at(memory_of(daily(TRAIN), causal=True), flat(), peak=1420)
     assert match is not None
     assert len(match.values) <= 64
 
@@ -134,7 +138,7 @@ def test_an_event_inside_training_matches_neither_itself_nor_the_rest_of_itself(
     event = Event(1, 300, 600, 320, 0.9)
     training[event.start : event.end] = 9 + 0.1 * daily(300)
     memory = memory_of(training)
-    match = nearest_match(memory, training, event, memory.standardisers, training_rows(0, TRAIN))
+    match = nearest_match(memory, training, event, training_rows(0, TRAIN))
     assert match is not None
     assert match.start >= event.end or match.start + len(match.values) <= event.start
 
@@ -145,13 +149,13 @@ def test_no_length_and_no_form_matches_an_event_with_itself(peak: int) -> None:
     event = Event(1, 300, 600, peak, 0.9)
     training[event.start : event.end] += 9
     memory = memory_of(training)
-    for length in memory.indices:
-        for form in FORMS:
-            standardiser = only(memory, form, length)
-            match = nearest_match(memory, training, event, standardiser, training_rows(0, TRAIN))
-            assert match is not None
-            assert len(match.values) == length
-            assert match.start >= event.end or match.start + length <= event.start
+    assert len(compared(memory)) > 1
+    for length, form in compared(memory):
+        loud = only(memory, form, length)
+        match = nearest_match(loud, training, event, training_rows(0, TRAIN))
+        assert match is not None
+        assert len(match.values) == length
+        assert match.start >= event.end or match.start + length <= event.start
 
 
 def test_a_match_is_a_row_of_training_also_where_its_last_rows_are_remembered() -> None:
@@ -161,25 +165,23 @@ def test_a_match_is_a_row_of_training_also_where_its_last_rows_are_remembered() 
     values = np.zeros(300)
     values[100:164] = training[800:864]
     event = Event(1, 132, 133, 132, 0.9)
-    match = nearest_match(memory, values, event, only(memory, "raw", 64))
+    match = nearest_match(only(memory, "raw", 64), values, event)
     assert match is not None
     assert match.start == 800
     np.testing.assert_allclose(match.values, training[800:864], atol=1e-5)
 
 
-def test_times_as_far_is_told_by_the_yardstick_of_the_score() -> None:
-    """Where all of the scored rows became farther, that is what is usual to the score."""
+def test_times_as_far_is_told_by_what_is_usual_in_training() -> None:
     memory, values = memory_of(daily(TRAIN)), flat()
-    event = Event(1, EVENT.start, EVENT.stop, 1420, 0.9)
-    strict = nearest_match(memory, values, event, memory.standardisers)
-    moved = {
+    strict = match_at(memory, values, peak=1420)
+    farther = {
         part: replace(standardiser, mean=standardiser.mean + np.log(2))
         for part, standardiser in memory.standardisers.items()
     }
-    adapted = nearest_match(memory, values, event, moved)
+    lenient = match_at(replace(memory, standardisers=farther), values, peak=1420)
     assert strict is not None
-    assert adapted is not None
-    assert strict.times == pytest.approx(2 * adapted.times)
+    assert lenient is not None
+    assert strict.times == pytest.approx(2 * lenient.times)
 
 
 def test_without_the_training_part_times_of_the_match_are_those_of_training() -> None:

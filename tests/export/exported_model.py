@@ -31,3 +31,11 @@ def table() -> np.ndarray:
     values[610:615] = np.nan
     values[650:680, 1] = np.nan
     return values
+
+
+def unseen() -> np.ndarray:
+    """One wave of which no row was learned from: a stream does not look for training rows."""
+    values = noisy_wave(ROWS, seed=2)
+    values[640:660] += 5
+    values[610:615] = np.nan
+    return values

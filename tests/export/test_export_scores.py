@@ -9,7 +9,7 @@ import onnxruntime
 import pandas as pd
 import pytest
 import torch
-from exported_model import Pair, table
+from exported_model import Pair, table, unseen
 
 from caps import InputError
 from caps.export import OnnxModel
@@ -45,7 +45,7 @@ def test_a_series_shorter_than_a_window_scores_the_same(both_sides: Pair) -> Non
 
 
 def test_a_stream_equals_the_batch_and_the_stream_of_torch(causal: Pair) -> None:
-    values = table()[:, 0]
+    values = unseen()
     batch = causal.model.decision_function(values)
     np.testing.assert_allclose(causal.exported.decision_function(values), batch, rtol=0, atol=CLOSE)
     ours, theirs = causal.exported.stream(), causal.model.stream()
@@ -64,7 +64,7 @@ def test_a_stream_equals_the_batch_and_the_stream_of_torch(causal: Pair) -> None
 
 
 def test_a_stream_of_the_model_goes_on_in_its_export(causal: Pair, tmp_path: Path) -> None:
-    values = table()[:, 0]
+    values = unseen()
     first = causal.model.stream()
     first.extend(values[:650])
     first.save(tmp_path / "state")
@@ -91,7 +91,7 @@ np.save(sys.argv[3], np.stack([model.decision_function(values), np.concatenate(s
 
 
 def test_numpy_and_onnxruntime_are_enough(causal: Pair, tmp_path: Path) -> None:
-    values = table()[:, 0]
+    values = unseen()
     np.save(tmp_path / "values.npy", values)
     paths = [str(causal.path), str(tmp_path / "values.npy"), str(tmp_path / "scores.npy")]
     subprocess.run([sys.executable, "-c", ALONE, *paths], check=True)

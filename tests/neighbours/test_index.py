@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from caps.neighbours.config import NeighbourConfig
 from caps.neighbours.index import (
@@ -13,6 +15,7 @@ from caps.neighbours.index import (
     paa_of_windows,
 )
 from caps.neighbours.profiles import distance_profile, kth_distance
+from oracles.neighbours import naive_form, naive_nearest_of_divisions
 
 CONFIG = NeighbourConfig()
 
@@ -119,3 +122,61 @@ def test_a_neighbour_that_begins_where_the_query_ends_lies_apart() -> None:
     subsequences = np.array([[0.0, 0.0], [0.0, 0.0], [1.0, 1.0], [5.0, 5.0]])
     starts, every = np.array([0, 1, 2, 4]), np.arange(4)
     assert kth_distance(subsequences, starts, every[:1], every, 1).tolist() == [2.0]
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 2**32 - 1), st.sampled_from(FORMS), st.sampled_from([1, 2, 4]), st.booleans())
+def test_the_nearest_of_every_division_equals_a_loop_over_all(
+    seed: int, form: Form, divisions: int, exact: bool
+) -> None:
+    rng = np.random.default_rng(seed)
+    values, other = rng.standard_normal((2, 90)).cumsum(axis=1)
+    values[40:60] = values[40]  # flat ones are not blown up
+    index = SubsequenceIndex.of(values, 8, NeighbourConfig(divisions=divisions))
+    assert index is not None
+    queries, count = paa(other, np.arange(6) * 12, 8, 64), len(index.starts)
+    low = rng.integers(0, count, 6)
+    high = np.minimum(count, low + rng.integers(0, count, 6))
+    low[:2], high[:2] = 0, (0, count)  # of all, and of none
+    found = index.query(queries, (low, high), exact=exact)[form]
+    for row, query in enumerate(queries):
+        naive = naive_nearest_of_divisions(
+            query, index.subsequences, form, 0.1, divisions, range(low[row], high[row])
+        )
+        mine, _, _ = naive_form(query, form, 0.1)
+        for division, which in enumerate(found.of_divisions[row].tolist()):
+            if which < 0:
+                assert naive[division] == np.inf
+                continue
+            assert which * divisions // count == division
+            stored, _, _ = naive_form(index.subsequences[which], form, 0.1)
+            distance = np.sqrt(np.mean((mine - stored) ** 2))
+            assert distance == pytest.approx(naive[division], rel=1e-3, abs=1e-3)
+        nearest = min(naive) if np.isfinite(min(naive)) else np.nan
+        assert found.distance[row] == pytest.approx(nearest, rel=1e-3, abs=1e-3, nan_ok=True)
+
+
+def test_exact_queries_find_the_same_whatever_else_is_looked_up() -> None:
+    rng = np.random.default_rng(0)
+    index = SubsequenceIndex.of(rng.standard_normal(900).round(1), 16, CONFIG)
+    assert index is not None
+    queries = paa(rng.standard_normal(600).round(1), np.arange(500), 16, CONFIG.segments)
+    low = rng.integers(0, 400, 500)
+    zone = low, low + 31
+    whole = index.query(queries, zone, exact=True)
+    for row in (0, 1, 127, 128, 300, 499):
+        one = slice(row, row + 1)
+        alone = index.query(queries[one], (zone[0][one], zone[1][one]), exact=True)
+        for form in FORMS:
+            for name in ("distance", "index", "of_divisions"):
+                np.testing.assert_array_equal(
+                    getattr(alone[form], name), getattr(whole[form], name)[one]
+                )
+
+
+def test_divisions_are_equal_spans_of_the_training_part() -> None:
+    for rows in (301, 302, 303, 304):
+        index = SubsequenceIndex.of(beats(rows), 16, CONFIG)
+        assert index is not None
+        assert len(index.starts) % CONFIG.divisions == 0
+        assert index.starts[-1] == rows - 16

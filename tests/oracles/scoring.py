@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from caps.scoring.spans import EventRules
 from oracles.windows import naive_starts, reflected
 
 Logits = Callable[[np.ndarray], np.ndarray]
@@ -42,6 +43,55 @@ def naive_logits(logits: Logits, values: np.ndarray, size: int, stride: int) -> 
             total = sum(weight for weight, _, _ in chosen)
             result[row] = sum(weight * logit for weight, logit, _ in chosen) / total
     return result
+
+
+def naive_located(
+    scores: np.ndarray,
+    threshold: float,
+    local: np.ndarray,
+    rules: EventRules,
+    *,
+    causal: bool,
+) -> list[tuple[int, int]]:
+    """Events cut to the rows that are odd by themselves, with those that echo no other."""
+
+    def together(rows: list[int]) -> list[list[int]]:
+        surges: list[list[int]] = []
+        for row in rows:
+            if surges and row - surges[-1][-1] <= rules.merge_gap + 1:
+                surges[-1].append(row)
+            else:
+                surges.append([row])
+        return surges
+
+    def odd(row: int, surge: list[int]) -> bool:
+        among = [local[each] for each in surge if not causal or each <= row]
+        strongest = max((each for each in among if not np.isnan(each)), default=-np.inf)
+        if np.isnan(local[row]):
+            return False  # whether it is odd will never be known
+        return bool(strongest <= 0 or local[row] >= min(rules.edge * strongest, rules.clear))
+
+    surges = together(np.flatnonzero(scores > threshold).tolist())
+    pieces = [
+        piece
+        for surge in surges
+        for piece in together([row for row in surge if odd(row, surge)])
+        if any(local[row] >= rules.fresh for row in piece)
+    ]
+    located = {row for piece in pieces for row in range(piece[0], piece[-1] + 1)}
+    alone = [
+        surge
+        for surge in surges
+        if not any(surge[0] - rules.echo <= row < surge[-1] + 1 + rules.echo for row in located)
+    ]
+    found = sorted(pieces if causal else pieces + alone)
+    kept: list[tuple[int, int]] = []
+    for piece in found:
+        start, end = piece[0], piece[-1] + 1
+        apart = not kept or start - kept[-1][1] >= rules.cool_down
+        if end - start >= rules.minimum_length and apart:
+            kept.append((start, end))
+    return kept
 
 
 def naive_spans(

@@ -41,11 +41,9 @@ class Said:
         return self.logits if last is None else self.logits[len(self.logits) - last :]
 
 
-def context_of(
-    values: np.ndarray, *, remembered: int = 10**6, causal: bool = False, first: int = 0
-) -> ScoringContext:
+def context_of(values: np.ndarray, *, causal: bool = False, first: int = 0) -> ScoringContext:
     column = values[:, None]
-    return ScoringContext(column, column, causal, NEW, remembered, CONFIG, first)
+    return ScoringContext(column, column, causal, NEW, CONFIG, first)
 
 
 def beats(rows: int, seed: int = 0) -> np.ndarray:
@@ -63,19 +61,17 @@ def learned(calibration: Calibration, logits: np.ndarray) -> LearnedChannel:
     return LearnedChannel("load", 100, bank, calibration, Said(logits), None, None, None, None)
 
 
-def test_what_the_detector_says_of_all_rows_becomes_usual_where_enough_are_scored() -> None:
-    values = beats(TRAINING, seed=2)
+def test_a_loud_detector_is_heard_beside_a_memory_in_units_of_its_own_normal_rows() -> None:
+    values, rows = beats(300, seed=2), np.arange(300)
     memory = Memory.fit(beats(TRAINING))
     assert memory is not None
-    detector = Said(np.random.default_rng(1).normal(8.0, 0.5, TRAINING))
-    heard = {}
-    for remembered in (TRAINING, TRAINING + 1):
-        context = context_of(values, remembered=remembered)
-        both = channel_logits(detector, memory, Standardiser(0.0, 1.0), context, 0)
-        alone = channel_logits(None, memory, None, context, 0)
-        heard[remembered] = float(np.median(both.evidence - alone.evidence))
-    assert heard[TRAINING] < 0.3
-    assert heard[TRAINING + 1] > 0.6
+    alone = channel_logits(None, memory, None, context_of(values), 0)
+    detector = Said(np.where(rows == 200, 40.0, 8.0))
+    both = channel_logits(detector, memory, Standardiser(8.0, 0.5), context_of(values), 0)
+    louder = both.evidence - alone.evidence
+    assert louder[200] > 1
+    assert np.abs(np.delete(louder, 200)).max() < 0.3
+    np.testing.assert_array_equal(both.local, alone.local)
 
 
 def test_the_detector_is_given_values_as_it_has_seen_them() -> None:

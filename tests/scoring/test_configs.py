@@ -31,19 +31,19 @@ SOURCE = Path(__file__).parents[2] / "src" / "caps"
 ROOMS = ("neighbours", "scoring", "network", "events", "stream")
 # Numbers that change no score: {module: names}.
 SPEED = {
-    "neighbours/index.py": {"CHUNK"},
+    "neighbours/index.py": {"CACHED", "LEAST_AT_ONCE"},
     "network/detector.py": {"BATCH"},
     "network/few_windows.py": {"FEW"},
     "network/windowed.py": {"GROUP", "CHUNK"},
-    "scoring/memory.py": {"SEVERAL", "PIECE", "CAUSAL_CHUNK"},
+    "scoring/measures.py": {"SEVERAL", "PIECE"},
     "stream/stream.py": {"GROUP"},
 }
 ARITHMETIC = {  # ends of what floats hold, units and facts of mathematics
-    "neighbours/index.py": {"SLACK"},
     "network/networks.py": {"LARGEST"},
-    "scoring/calibration.py": {"LARGEST_LOGIT", "SECONDS"},
+    "scoring/calibration.py": {"LARGEST_LEVEL", "SECONDS"},
     "scoring/evidence.py": {"LARGEST_LOGIT"},
-    "scoring/standardiser.py": {"QUARTILE"},
+    "scoring/following.py": {"GOLDEN"},
+    "scoring/standardiser.py": {"QUARTILE", "TENTH"},
     "stream/drift.py": {"GOLDEN"},
     "stream/stream.py": {"NANOSECOND"},
 }

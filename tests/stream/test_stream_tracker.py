@@ -15,46 +15,71 @@ from caps.stream.tracker import EventChange, EventTracker
 START = np.datetime64("2024-05-01", "ns")
 STEP = np.timedelta64(60, "s")
 LEVELS = st.sampled_from([0.0, 0.2, 0.5, 0.7, 0.9, float("nan")])
+LOCAL = st.sampled_from([-1.0, 0.0, 0.5, 1.0, 2.0, float("nan")])
+ODD = [1.0] * 5  # by themselves
 
 
 def follow(
-    tracker: EventTracker, scores: np.ndarray, evidence: np.ndarray, first: int = 0
+    tracker: EventTracker,
+    scores: np.ndarray,
+    local: np.ndarray,
+    evidence: np.ndarray,
+    first: int = 0,
 ) -> list[EventChange]:
     changes = []
     for row, score in enumerate(scores.tolist()):
         if np.isnan(score) and (first + row) % 2:
             continue  # a row that never came
         time = int((START + (first + row) * STEP).astype(int))
-        changes += tracker.feed(first + row, time, score, score / 10, evidence[row])
+        given = first + row, time, score, score / 10, evidence[row], float(local[row])
+        changes += tracker.feed(*given)
     return changes
 
 
 @given(
-    scores=st.lists(LEVELS, max_size=60),
+    rows=st.lists(st.tuples(LEVELS, LOCAL), max_size=60),
     merge_gap=st.integers(0, 4),
     minimum_length=st.integers(1, 4),
     cool_down=st.integers(0, 8),
+    edge=st.sampled_from([0.3, 0.6, 1.0]),
     cut=st.integers(0, 60),
 )
 # The ends of each rule, whatever is drawn.
-@example(scores=[0.9, 0.0, 0.0, 0.0, 0.9], merge_gap=1, minimum_length=1, cool_down=3, cut=2)
-@example(scores=[0.9, 0.0, 0.0, 0.0, 0.9], merge_gap=1, minimum_length=1, cool_down=4, cut=2)
-@example(scores=[0.9, 0.0, 0.0, 0.0, 0.9], merge_gap=3, minimum_length=5, cool_down=0, cut=2)
-@example(scores=[0.9, 0.0, 0.0, 0.0, 0.9], merge_gap=2, minimum_length=1, cool_down=0, cut=2)
-@example(scores=[0.9, 0.9, 0.0, 0.0, 0.9], merge_gap=1, minimum_length=2, cool_down=0, cut=2)
+@example([*zip([0.9, 0.0, 0.0, 0.0, 0.9], ODD, strict=True)], 1, 1, 3, 0.6, 2)
+@example([*zip([0.9, 0.0, 0.0, 0.0, 0.9], ODD, strict=True)], 1, 1, 4, 0.6, 2)
+@example([*zip([0.9, 0.0, 0.0, 0.0, 0.9], ODD, strict=True)], 3, 5, 0, 0.6, 2)
+@example([*zip([0.9, 0.0, 0.0, 0.0, 0.9], ODD, strict=True)], 2, 1, 0, 0.6, 2)
+@example([*zip([0.9, 0.9, 0.0, 0.0, 0.9], ODD, strict=True)], 1, 2, 0, 0.6, 2)
+# An echo, exactly at the edge and below it, and one that reaches over the rows where it is cut.
+@example([(0.9, 2.0), (0.9, 1.0), (0.9, 0.5), (0.9, 1.0)], 1, 1, 0, 0.5, 1)
+@example([(0.9, 2.0), (0.9, 0.5), (0.9, 0.5), (0.9, 2.0), (0.9, 0.5)], 1, 1, 0, 0.6, 2)
+@example([(0.9, 2.0), (0.9, 0.5), (0.2, 0.0), (0.2, 0.0), (0.9, 0.5)], 1, 1, 0, 0.6, 3)
+@example([(0.9, 2.0), (0.9, 0.5), (0.2, 0.0), (0.9, 0.5)], 1, 1, 0, 0.6, 3)
+# The highest score between two rows that are odd by themselves.
+@example([(0.7, 2.0), (0.9, 0.5), (0.7, 2.0)], 1, 1, 0, 0.6, 1)
+# A row of which nothing is known after one that is not odd.
+@example([(0.9, -1.0), (0.9, float("nan")), (0.9, 2.0)], 0, 1, 0, 0.6, 1)
 def test_rows_give_the_events_of_the_batch(
-    scores: list[float], merge_gap: int, minimum_length: int, cool_down: int, cut: int
+    rows: list[tuple[float, float]],
+    merge_gap: int,
+    minimum_length: int,
+    cool_down: int,
+    edge: float,
+    cut: int,
 ) -> None:
-    rules, given_scores = EventRules(merge_gap, minimum_length, cool_down), np.array(scores)
-    evidence = 10 * np.stack([given_scores, 1 - given_scores], axis=1)
+    """Those of a causal analysis, also where the state is saved and restored in between."""
+    rules = EventRules(merge_gap, minimum_length, cool_down, edge)
+    scores, local = np.array(rows, dtype=np.float64).reshape(-1, 2).T
+    evidence = 10 * np.stack([scores, 1 - scores], axis=1)
     cut = min(cut, len(scores))
     first, rest = (EventTracker(0.5, rules, ("a", "b")) for _ in range(2))
-    changes = follow(first, given_scores[:cut], evidence)
+    changes = follow(first, scores[:cut], local[:cut], evidence)
     rest.restore(json.loads(json.dumps(first.facts())))
-    changes += [*follow(rest, given_scores[cut:], evidence[cut:], cut), *rest.close()]
+    changes += follow(rest, scores[cut:], local[cut:], evidence[cut:], cut)
+    changes += rest.close()
     closed = [change for change in changes if change.what == "closed"]
     time = START + np.arange(len(scores)) * STEP
-    events = find_events(given_scores, 0.5, rules, time=time)
+    events = find_events(scores, 0.5, rules, local=local, causal=True, time=time)
     fields = ("number", "start", "end", "peak", "score", "start_time", "end_time", "peak_time")
     assert [[getattr(each, name) for name in fields] for each in closed] == [
         [getattr(each, name) for name in fields] for each in events
@@ -73,3 +98,13 @@ def test_an_event_opens_with_the_row_that_makes_it_one_and_is_updated_by_rows_ab
         rows.append([change.what for change in tracker.feed(row, None, score, 0.1, np.ones(1))])
     assert rows == [[], ["opened"], [], ["updated"], [], ["closed"], []]
     assert tracker.close() == []  # one row alone is no event
+
+
+def test_an_echo_neither_prolongs_an_event_nor_is_one() -> None:
+    tracker = EventTracker(0.5, EventRules(merge_gap=2), ("a",))
+    rows = []
+    for row, local in enumerate([3.0, 0.6, 0.5, 0.5, 0.4, 2.9, 0.5]):
+        rows.append([each.what for each in tracker.feed(row, None, 0.9, 0.1, np.ones(1), local)])
+    assert rows == [["opened"], [], [], ["closed"], [], ["opened"], []]
+    (last,) = tracker.close()
+    assert (last.number, last.start, last.end) == (2, 5, 6)

@@ -33,7 +33,7 @@ FIGURES = {
 }
 RULE = (
     f"Alarms at a budget of 1/{1 / RATE:.0f} rows, without labels. CAPS: its own events. Every "
-    "other method: runs above a threshold, merged over 32 rows, that the scores of the second half "
+    "other method: runs above a threshold, merged over 8 rows, that the scores of the second half "
     "of the training part set after a fit on the first half. Test part only."
 )
 MEANS = (

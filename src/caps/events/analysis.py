@@ -10,11 +10,10 @@ from numpy.typing import NDArray
 from caps.arrays import FloatArray
 from caps.errors import InputError
 from caps.events.config import EventConfig
-from caps.events.events import Direction, Event, effect, find_events, times_of
-from caps.events.extent import deviating, excess
+from caps.events.events import Direction, Event, effect, find_events
 from caps.events.match import Nearest, nearest_match
 from caps.neighbours import Counterpart, counterpart_of, deviation
-from caps.scoring import NOTABLE, EventRules, Fitted, LearnedChannel, Scores, carrying
+from caps.scoring import EventRules, Fitted, LearnedChannel, Scores, carrying
 from caps.series import Series
 
 # Association of the rows [start, end) of a scaled channel, given their counterpart, with every
@@ -77,14 +76,9 @@ class Analysis:
         return self.fitted.scaled(self.grid)
 
     @cached_property
-    def found(self) -> tuple[Event, ...]:
-        """The events as the scores give them, in rows of `grid`."""
-        return tuple(self._find(self.threshold))
-
-    @cached_property
     def spans(self) -> tuple[Event, ...]:
-        """The same events, cut to the rows that deviate."""
-        return tuple(self._tightened(event) for event in self.found)
+        """The events in rows of `grid`."""
+        return tuple(self._find(self.threshold))
 
     @property
     def score(self) -> FloatArray:
@@ -119,21 +113,18 @@ class Analysis:
         calibration = self.fitted.calibration
         threshold = self.fitted.threshold(budget)
         observed = int(np.isfinite(self.scores.score).sum())
-        found = map(self._tightened, self._find(threshold))
         return Alarms(
             threshold,
             calibration.expected_alarms(threshold, observed),
-            tuple(self._rows_of(event)[:2] for event in found),
+            tuple(self._rows_of(event)[:2] for event in self._find(threshold)),
         )
 
     def explain(self, number: int) -> Explanation:
         """Explain event `number`, counted from 1."""
-        span, wide = self._span(number), self.found[number - 1]
-        event = self.events[number - 1]
-        inside = slice(span.start - wide.start, span.end - wide.start)
+        span, event = self._span(number), self.events[number - 1]
         names = self.fitted.names
         leading = [names.index(name) for name in event.contributions][: self.config.most_channels]
-        expected = [self._counterpart(channel, wide).expected[inside] for channel in leading]
+        expected = [self._counterpart(channel, span).expected for channel in leading]
         views = tuple(
             self._view(channel, span, normal, event.contributions[names[channel]])
             for channel, normal in zip(leading, expected, strict=True)
@@ -163,6 +154,8 @@ class Analysis:
             self.scores.score,
             threshold,
             self.rules,
+            local=self.scores.local,
+            causal=self.fitted.causal,
             calibration=self.fitted.calibration,
             time=self.grid.time,
         )
@@ -188,33 +181,6 @@ class Analysis:
         contributions = {self.fitted.names[index]: float(share[index]) for index in order}
         return replace(event, start=start, end=end, peak=peak, contributions=contributions)
 
-    def _tightened(self, event: Event) -> Event:
-        """The event cut to its peak and the rows where a channel that carries it is off.
-
-        A causal event stays as it is: while it lasts, a stream does not know what comes after it.
-        """
-        if self.fitted.causal:
-            return event
-        share = self.scores.of_event(event.start, event.end)
-        excesses = []
-        for channel in {int(share.argmax()), *np.flatnonzero(share >= NOTABLE).tolist()}:
-            values = self.scaled[event.start : event.end, channel]
-            away = excess(values, self._counterpart(channel, event), self.config)
-            if away is None:
-                return event
-            excesses.append(away)
-        rows = deviating(excesses, self.config)
-        if rows is None:
-            return event
-        start, end = (
-            min(event.start + rows[0], event.peak),
-            max(event.start + rows[1], event.peak + 1),
-        )
-        if end - start < self.rules.minimum_length:
-            return event
-        times = times_of(self.grid.time, start, end, event.peak)
-        return replace(event, start=start, end=end, **times)
-
     def _counterpart(self, channel: int, event: Event) -> Counterpart:
         """The scaled counterpart of an event in one channel."""
         key = (channel, event.start, event.end)
@@ -234,9 +200,7 @@ class Analysis:
             channel.memory,
             values,
             event,
-            self.scores.standardisers[column],
             self.scores.overlap,
-            causal=self.fitted.causal,
         )
         if match is None:
             return None

@@ -16,14 +16,6 @@ class EventConfig(Configuration):
 
     WHAT: ClassVar[str] = "a configuration of events"
 
-    # Extent: which rows of an event deviate from their counterpart.
-    least_errors: float = 5.0  # of the counterpart beside the event; 4 and 6 are about as good
-    tail: float = 0.1  # of the largest deviation: less is its tail, or an error of its own
-    edge: float = (
-        0.4  # of the least deviation: rows next to deviating ones belong to them from here on
-    )
-    least_deviation: float = 0.02  # in std of training: closer is the same
-
     # Explanation.
     one_sided: float = 0.25  # of the mean size: a smaller mean deviation has no direction
     far: float = 1.5  # times the mean distance: less is not anomalous

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from caps.arrays import FloatArray
 from caps.errors import InputError
 from caps.events.config import EventConfig
-from caps.scoring import Calibration, EventRules, event_spans
+from caps.scoring import Calibration, EventRules, event_spans, odd_rows
 
 Direction = Literal["up", "down", "both"]
 
@@ -77,12 +77,15 @@ def find_events(
     threshold: float,
     rules: EventRules | None = None,
     *,
+    local: FloatArray | None = None,
+    causal: bool = False,
     calibration: Calibration | None = None,
     time: NDArray[np.datetime64] | None = None,
 ) -> list[Event]:
     """The events of a scored series, in order of time.
 
-    `time` gives the events their times, `calibration` their p-values.
+    `local` cuts them to the rows that are odd by themselves (`caps.scoring.event_spans`), `time`
+    gives them their times, `calibration` their p-values.
 
     >>> scores = np.array([0.1, 0.9, 0.2, 0.8, 0.1, 0.1, 0.1, 0.7])
     >>> events = find_events(scores, 0.5, EventRules(merge_gap=1))
@@ -94,9 +97,11 @@ def find_events(
             f"{len(time)} rows of time for {len(scores)} scores", "give one for each score"
         )
     events = []
-    spans = event_spans(scores, threshold, rules or EventRules()).tolist()
+    rules = rules or EventRules()
+    spans = event_spans(scores, threshold, rules, local, causal=causal).tolist()
+    odd = np.where(odd_rows(scores, threshold, rules, local, causal=causal), scores, -np.inf)
     for number, (start, end) in enumerate(spans, start=1):
-        peak = start + int(np.nanargmax(scores[start:end]))
+        peak = start + int(np.argmax(odd[start:end]))
         score = float(scores[peak])
         p_value = None if calibration is None else float(calibration.event_p_values(score))
         events.append(

@@ -1,6 +1,6 @@
 """The subsequence of the training part that comes nearest to an event."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from caps.arrays import FloatArray, Singles
 from caps.events.events import Event
 from caps.neighbours import Form, SubsequenceIndex, TrainingOverlap, Zone, paa_of_windows
-from caps.scoring import MEASURES, NEW, Memory, Part, Standardiser
+from caps.scoring import NEW, Memory, Part
 from caps.series import write_moment
 
 
@@ -20,7 +20,7 @@ class Match(NamedTuple):
     start: int  # row of the training part where the neighbour begins
     row: int  # of the series, where the subsequence that it is compared with begins
     distance: float  # root mean square, in std of training
-    times: float  # what the loudest measure of the memory says, over its mean in training
+    times: float  # the distance over its median in training
     loudness: float  # in std of what the memory says of normal rows
     values: FloatArray  # (length,) of training as they would lie here
 
@@ -39,7 +39,7 @@ class Nearest:
     start_time: np.datetime64 | None  # where training has regular times
     end_time: np.datetime64 | None  # of the last row
     distance: float  # root mean square, in std of training
-    times: float  # what the loudest measure of the memory says, over its mean in training
+    times: float  # the distance over its median in training
     rows: NDArray[np.intp]
     values: FloatArray  # not-a-number where training was not observed
 
@@ -65,17 +65,14 @@ def nearest_match(
     memory: Memory,
     values: FloatArray,
     event: Event,
-    standardisers: Mapping[Part, Standardiser],
     overlap: TrainingOverlap = NEW,
-    *,
-    causal: bool = False,
 ) -> Match | None:
     """What the loudest part of the memory compares the scaled values around the peak with.
 
-    The `standardisers` are those of the scores. An event that lies in the training part is no match
-    of its own, nor are the rows around it. None where nothing around the peak can be compared.
+    An event that lies in the training part is no match of its own, nor are the rows around it. None
+    where nothing around the peak can be compared.
     """
-    matches = _matches(memory, values, event, standardisers, overlap, causal)
+    matches = _matches(memory, values, event, overlap)
     return max(matches, key=lambda match: match.loudness, default=None)
 
 
@@ -83,31 +80,28 @@ def _matches(
     memory: Memory,
     values: FloatArray,
     event: Event,
-    standardisers: Mapping[Part, Standardiser],
     overlap: TrainingOverlap,
-    causal: bool,
 ) -> Iterator[Match]:
     """The nearest of every length and form to the subsequence with the peak in its middle."""
     config, floor = memory.config.neighbours, memory.config.scoring.floor
-    for length, index in memory.indices.items():
+    for length, index in memory.bank.indices.items():
         row = min(max(0, event.peak - length // 2), len(values) - length)
         window = values[max(0, row) : row + length]
-        too_long = row < 0 or (causal and length > config.causal_length)
+        too_long = row < 0 or Part("new", length, "raw") not in memory.standardisers
         if too_long or np.isfinite(window).mean() < config.least_observed:
             continue
         here = paa_of_windows(window[None], config.segments)
         zone = _exclusion_zone(memory, index, row, event, overlap)
         for form, found in index.query(here, zone).items():
-            which, distance = int(found.index[0]), float(found.distance[0])
+            distance, which = float(found.distance[0]), int(found.index[0])
             if np.isnan(distance):
                 continue
-            start = int(index.starts[which])
-            its_own = float(index.neighbour_distance[form][which])
-            measured = np.log(distance + floor), np.log(distance + floor) - np.log(its_own + floor)
-            times, loudness = _times_and_loudness(standardisers, length, form, measured)
+            start, measured = int(index.starts[which]), np.log(distance + floor)
+            usual = memory.standardisers[Part("new", length, form)]
+            times, loudness = float(np.exp(measured - usual.mean)), usual.standardise(measured)
             past = memory.rows[start : start + length].astype(np.float64)
             laid = _laid_over(past, here[0], form, memory)
-            yield Match(memory.first + start, row, distance, times, loudness, laid)
+            yield Match(memory.first + start, row, distance, times, float(loudness), laid)
 
 
 def _exclusion_zone(
@@ -116,28 +110,13 @@ def _exclusion_zone(
     """The subsequences of training that overlap the one at `row` or the event, if in training."""
     first = min(row, event.start)
     last = max(row, event.end - index.length)
-    ends = memory.exclusion_zone(index, np.array([first, row, last]), overlap)
+    ends = memory.bank.exclusion_zone(index, np.array([first, row, last]), overlap)
     if ends is None:
         return None
     some = ends[1] > ends[0]
     if not some.any():
         return None
     return ends[0][some].min(keepdims=True), ends[1][some].max(keepdims=True)
-
-
-def _times_and_loudness(
-    standardisers: Mapping[Part, Standardiser],
-    length: int,
-    form: Form,
-    measured: tuple[float, float],
-) -> tuple[float, float]:
-    """How many times the mean it is and how loud, by the measure that is louder about it."""
-    candidates = [
-        (value, standardisers[Part(length, form, each)])
-        for each, value in zip(MEASURES, measured, strict=True)
-    ]
-    value, held_to = max(candidates, key=lambda each: float(each[1].standardise(np.array(each[0]))))
-    return float(np.exp(value - held_to.mean)), float(held_to.standardise(np.array(value)))
 
 
 def _laid_over(past: FloatArray, here: Singles, form: Form, memory: Memory) -> FloatArray:

@@ -6,7 +6,7 @@ from numpy.typing import ArrayLike
 from caps.errors import InputError
 from caps.metrics.scored import Floats, Integers, checked_scores
 
-MERGE_GAP = 32  # rows below the threshold that do not end an alarm, as `caps.scoring.EventRules`
+MERGE_GAP = 8  # rows below the threshold that do not end an alarm, as `caps.scoring.EventRules`
 LEVELS = 200  # at which alarms are counted
 TAIL = 10  # alarms above the level from which on rates are extrapolated
 

@@ -46,17 +46,28 @@ class NeighbourConfig(Configuration):
 
     WHAT: ClassVar[str] = "a configuration of neighbours"
 
-    lengths: tuple[int, ...] = (16, 64, 256, 1024)  # a ladder of scales needs no period
+    lengths: tuple[int, ...] = (4, 16, 64, 256, 1024)  # a ladder of scales needs no period
     long_length: int = 256  # from here on, where in a subsequence a row lies counts
-    causal_length: int = 64  # the longest that looks back from a row: longer ones would echo
+    novel_length: int = 16  # the shortest that is new by itself, in hindsight
+    # The longest context whose continuation is compared. In hindsight, what surrounds a row tells
+    # the rest; by the past alone, longer ones have to.
+    context_length: int = 64
+    live_context_length: int = 256
+    horizons: tuple[int, ...] = (1, 4, 16)  # rows that are held to what followed
+    divisions: int = 4  # of training, the nearest of each counts: one odd span is outvoted
     training_lengths: int = 3  # a subsequence takes up at most a third of the training part
     rows: int = 65_536  # training rows remembered: the last ones
     index_size: int = 4096  # subsequences of each length, evenly over the training part
+    size_per_row: int = 128  # at most, for each row of their length: short ones are soon all alike
     segments: int = 64  # means that stand for a longer subsequence
     least_std: float = 0.1  # of training: what varies less is not blown up to unit size
     least_observed: float = 0.5  # of a subsequence, to be compared
-    hops: int = 64  # subsequences are looked up at every 64th of their length
+    hops: int = 256  # subsequences are looked up at every 256th of their length
     hops_when_many: int = 16  # of a series so long that the time counts more
     many_rows: int = 131_072  # of such a series
     counterpart: CounterpartConfig = field(default_factory=CounterpartConfig)
     overlap: OverlapConfig = field(default_factory=OverlapConfig)
+
+    def longest_context(self, *, causal: bool) -> int:
+        """Of the contexts whose continuation is compared."""
+        return self.live_context_length if causal else self.context_length

@@ -16,16 +16,17 @@ Zone = tuple[Rows, Rows]  # for each query the first and last (exclusive) that i
 Form = Literal["raw", "centred", "znormalised"]
 FORMS: tuple[Form, ...] = get_args(Form)
 
-CHUNK = 128  # looked up at once: their distances to the index fit the processor's cache
-SLACK = 1e-3  # of the squared size: rounding of single precision is far below
+CACHED = 131_072  # distances that fit the processor's cache, and so are looked up at once
+LEAST_AT_ONCE = 16  # queries
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Neighbours:
-    """The nearest subsequence to each query."""
+    """The nearest subsequence to each query, in all of the index and in every division of it."""
 
-    distance: FloatArray  # root mean square; not-a-number where nothing was left to compare with
-    index: Rows
+    distance: FloatArray  # (query,), root mean square; not-a-number where none was left
+    index: Rows  # (query,)
+    of_divisions: Rows  # (query, division), -1 where none was left
 
 
 def paa(values: FloatArray, starts: Rows, length: int, segments: int) -> Singles:
@@ -79,6 +80,7 @@ class SubsequenceIndex:
     starts: Rows  # rows of the training part where they begin, rising
     subsequences: Singles  # (subsequence, segment)
     least_std: float
+    divisions: int = 1  # equal spans: what happened once in training is in one of them only
 
     @classmethod
     def of(
@@ -89,10 +91,13 @@ class SubsequenceIndex:
         starts = starts[observed_share(rows, starts, length) >= config.least_observed]
         if len(starts) < 2 * length:  # nothing would be left beside those that overlap
             return None
-        if len(starts) > config.index_size:
-            starts = starts[np.linspace(0, len(starts) - 1, config.index_size).astype(np.intp)]
+        size = min(config.index_size, config.size_per_row * length)
+        if len(starts) > size:
+            starts = starts[np.linspace(0, len(starts) - 1, size).astype(np.intp)]
         bridged = np.asarray(bridge(rows), dtype=np.float64)
-        return cls(length, starts, paa(bridged, starts, length, config.segments), config.least_std)
+        starts = starts[len(starts) % config.divisions :]
+        subsequences = paa(bridged, starts, length, config.segments)
+        return cls(length, starts, subsequences, config.least_std, config.divisions)
 
     @cached_property
     def forms(self) -> Forms:
@@ -105,61 +110,77 @@ class SubsequenceIndex:
         found = self.query(self.subsequences, self.overlapping(self.starts))
         return {form: each.distance for form, each in found.items()}
 
-    def overlapping(self, starts: Rows) -> Zone:
-        """Which of the index, first and last exclusive, overlap those that begin at `starts`."""
-        first = np.searchsorted(self.starts, starts - self.length, side="right")
-        return first, np.searchsorted(self.starts, starts + self.length, side="left")
+    def overlapping(self, starts: Rows, beside: int = 0) -> Zone:
+        """Which of the index, first and last exclusive, overlap those that begin at `starts`.
+
+        `beside` rows on either side of them count as theirs.
+        """
+        reach = self.length + beside
+        first = np.searchsorted(self.starts, starts - reach, side="right")
+        return first, np.searchsorted(self.starts, starts + reach, side="left")
 
     def query(
         self, queries: Singles, exclusion_zone: Zone | None = None, *, exact: bool = False
     ) -> dict[Form, Neighbours]:
         """The nearest to each query in every form, outside of its exclusion zone.
 
-        `exact` finds the same one whatever else is looked up at the same time: the rounding of a
-        matrix product depends on its shape, so near ties are settled apart.
+        `exact` finds the same ones whatever else is looked up at the same time: the rounding of a
+        matrix product depends on its shape, so products are taken in double precision then.
         """
-        count, rooms = len(queries), np.empty((3, CHUNK, len(self.starts)), np.float32)
-        found = {
-            form: Neighbours(np.empty(count), np.empty(count, dtype=np.intp)) for form in FORMS
-        }
-        for first in range(0, count, CHUNK):
-            chunk = slice(first, min(first + CHUNK, count))
-            wanted = in_forms(queries[chunk], self.least_std)
+        count, size = len(queries), len(self.starts)
+        wanted = in_forms(queries, self.least_std)
+        asked = np.concatenate([wanted.centred, np.ones((count, 1), np.float32)], axis=1)
+        at_once = min(count, max(LEAST_AT_ONCE, CACHED // size))
+        rooms = np.empty((3, at_once, size), np.float32)
+        shape = count, self.divisions
+        rows, divisions = np.arange(at_once)[:, None], np.arange(self.divisions)
+        nearest = {form: (np.empty(shape, np.intp), np.empty(shape, np.float32)) for form in FORMS}
+        for first in range(0, count, at_once):
+            chunk = slice(first, min(first + at_once, count))
             apart, *room = rooms[:, : chunk.stop - first]
-            self._squared(wanted.centred, out=apart)
+            self._squared(asked[chunk], exact=exact, out=apart)
             if exclusion_zone is not None:
-                low, high = (each[chunk] for each in exclusion_zone)
+                low, high = (side[chunk] for side in exclusion_zone)
                 for row in np.flatnonzero(high > low):
                     apart[row, low[row] : high[row]] = np.inf
-            for form in FORMS:
-                away = self._in_form(form, apart, wanted, room)
-                nearest = away.argmin(axis=1)
-                if exact:
-                    nearest = self._settled(form, wanted, away, nearest)
-                distance = self._distance(form, wanted.in_form(form), nearest)
-                lost = np.isinf(apart[np.arange(len(nearest)), nearest])
-                found[form].distance[chunk] = np.where(lost, np.nan, distance)
-                found[form].index[chunk] = nearest
-        return found
+            level, std = wanted.level[chunk], wanted.std[chunk]
+            for form, (indices, squares) in nearest.items():
+                away = self._in_form(form, apart, level, std, room)
+                by_division = away.reshape(len(away), self.divisions, -1)
+                least = by_division.argmin(axis=2, out=indices[chunk])
+                squares[chunk] = by_division[rows[: len(away)], divisions, least]
+        return {form: self._found(form, wanted, *of_form) for form, of_form in nearest.items()}
+
+    def _found(self, form: Form, wanted: Forms, indices: Rows, squares: Singles) -> Neighbours:
+        """Of the nearest in every division, counted within it, the nearest of all."""
+        indices += len(self.starts) // self.divisions * np.arange(self.divisions)
+        best, rows = squares.argmin(axis=1), np.arange(len(squares))
+        nearest, none = indices[rows, best], np.isinf(squares)
+        distance = self._distance(form, wanted.in_form(form), nearest)
+        distance[none[rows, best]] = np.nan
+        indices[none] = -1
+        return Neighbours(distance, nearest, indices)
 
     @cached_property
-    def _table(self) -> Singles:
+    def _tables(self) -> tuple[Singles, FloatArray]:
         """What turns a product into a squared distance, less the size of the query."""
-        return np.ascontiguousarray(
-            np.concatenate([-2 * self.forms.centred, self._sizes], axis=1).T
-        )
+        table = np.concatenate([-2 * self.forms.centred, self._sizes], axis=1).T
+        return np.ascontiguousarray(table), np.ascontiguousarray(table, dtype=np.float64)
 
     @cached_property
     def _sizes(self) -> Singles:
         return np.asarray(np.square(self.forms.centred).sum(axis=1, keepdims=True))
 
-    def _squared(self, centred: Singles, *, out: Singles) -> None:
+    def _squared(self, asked: Singles, *, exact: bool, out: Singles) -> None:
         """Squared distances of centred queries to the index, less their own squared size."""
-        asked = np.concatenate([centred, np.ones((len(centred), 1), np.float32)], axis=1)
-        np.matmul(asked, self._table, out=out)
+        single, double = self._tables
+        if exact:
+            out[...] = asked.astype(np.float64) @ double
+        else:
+            np.matmul(asked, single, out=out)
 
     def _in_form(
-        self, form: Form, apart: Singles, wanted: Forms, room: Sequence[Singles]
+        self, form: Form, apart: Singles, level: Singles, std: Singles, room: Sequence[Singles]
     ) -> Singles:
         """How far apart they are in a form, up to a constant of each row; overwrites the room.
 
@@ -171,13 +192,13 @@ class SubsequenceIndex:
             return apart
         away, other = room
         if form == "raw":
-            np.subtract(self._levels, self._root * wanted.level, out=away)
+            np.subtract(self._levels, self._root * level, out=away)
             np.square(away, out=away)
             away += apart
         else:
             per_std, sizes = self._of_znormalised
             np.multiply(apart, per_std, out=away)
-            np.subtract(wanted.std, self.forms.std.T, out=other)
+            np.subtract(std, self.forms.std.T, out=other)
             other *= sizes
             away += other
         return away
@@ -195,18 +216,6 @@ class SubsequenceIndex:
         """One over the stds, and the squared sizes of the z-normalised subsequences."""
         std = self.forms.std.T
         return np.reciprocal(std), np.asarray(self._sizes.T / np.square(std))
-
-    def _settled(self, form: Form, wanted: Forms, away: Singles, nearest: Rows) -> Rows:
-        rows, mine = np.arange(len(nearest)), wanted.in_form(form)
-        slack = SLACK * (1 + np.square(mine).sum(axis=1))
-        if form == "znormalised":
-            slack *= wanted.std[:, 0]
-        close = away <= (away[rows, nearest] + slack)[:, None]
-        for row in np.flatnonzero(close.sum(axis=1) > 1):
-            rivals = np.flatnonzero(close[row])
-            apart = self._distance(form, mine[np.full(len(rivals), row)], rivals)
-            nearest[row] = rivals[apart.argmin()]
-        return nearest
 
     def _distance(self, form: Form, wanted: Singles, index: Rows) -> FloatArray:
         apart = wanted.astype(np.float64) - self.forms.in_form(form)[index]

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from caps.scoring.evidence import NOTABLE, Aggregate, carrying, shares
     from caps.scoring.fitted import Fitted, Scores
     from caps.scoring.fitting import FitProgress, fit
+    from caps.scoring.following import Follower
     from caps.scoring.input import (
         Moment,
         Span,
@@ -21,15 +22,15 @@ if TYPE_CHECKING:
         read_input,
         spans_of,
     )
-    from caps.scoring.memory import MEASURES, Memory, Part, Standardisers
+    from caps.scoring.measures import Part
+    from caps.scoring.memory import Memory
     from caps.scoring.options import OPTIONS, FitOptions
-    from caps.scoring.spans import EventRules, event_spans
+    from caps.scoring.spans import EventRules, event_spans, odd_rows
     from caps.scoring.standardiser import Standardiser
     from caps.scoring.storage import KIND, load_model, save_model
 
 __all__ = [
     "KIND",
-    "MEASURES",
     "NEW",
     "NOTABLE",
     "OPTIONS",
@@ -40,6 +41,7 @@ __all__ = [
     "FitOptions",
     "FitProgress",
     "Fitted",
+    "Follower",
     "LearnedChannel",
     "Memory",
     "ModelConfig",
@@ -49,7 +51,6 @@ __all__ = [
     "ScoringConfig",
     "Span",
     "Standardiser",
-    "Standardisers",
     "alarm_rate",
     "build",
     "calibrate",
@@ -58,6 +59,7 @@ __all__ = [
     "event_spans",
     "fit",
     "load_model",
+    "odd_rows",
     "on_regular_grid",
     "read_channels",
     "read_input",

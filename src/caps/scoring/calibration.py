@@ -1,8 +1,9 @@
 """A threshold without labels: how often normal rows that the detector never saw raise an alarm.
 
 An alarm is an event, so the rate of events is calibrated, not that of rows. Below the level `tail`
-the rates are counted on the held-out scores; above it, where too few events are left to count, the
-peaks follow a generalised Pareto distribution fitted to their excess over `tail`.
+the rates are counted on the held-out scores; above it the peaks have an exponential tail. Training
+parts hold anomalies as a rule, so the highest peaks are no guide: the others, and what is usual
+elsewhere, tell how steep it is.
 """
 
 import re
@@ -11,16 +12,16 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import ArrayLike
 
 from caps.arrays import FloatArray
 from caps.configuration import check_keys
 from caps.errors import ArtifactError, InputError
-from caps.network import expit, logit
 from caps.scoring.config import CalibrationConfig
-from caps.scoring.spans import EventRules, event_spans
+from caps.scoring.spans import EventRules
 
-LARGEST_LOGIT = 40.0  # its sigmoid is exactly 1 in float64
+LARGEST_LEVEL = 40.0  # its score is exactly 1 in float64
 SECONDS = {
     "second": 1,
     "minute": 60,
@@ -86,16 +87,14 @@ class Calibration:
 
     rules: EventRules
     rows: int  # held-out rows it was made from
-    levels: FloatArray  # ascending logits, the last one is `tail`
+    levels: FloatArray  # ascending, the last one is `tail`
     row_rate: FloatArray  # share of rows at or above each level
-    event_rate: FloatArray  # events per row with the threshold at this level or the worst above it
-    count_rate: FloatArray  # events per row with the threshold at just this level: low ones merge
-    scale: float  # of the generalised Pareto tail above the last level
-    shape: float
+    event_rate: FloatArray  # peaks per row at or above each level, apart as events are
+    scale: float  # of the exponential tail above the last level
 
     @property
     def tail(self) -> float:
-        """The logit from which the rates are extrapolated."""
+        """The level from which the rates are extrapolated."""
         return float(self.levels[-1])
 
     def p_values(self, scores: ArrayLike) -> FloatArray:
@@ -110,15 +109,15 @@ class Calibration:
         """The score to exceed for an alarm, so that normal data stay within the budget."""
         rate = alarm_rate(budget, step)
         if rate < self.event_rate[-1]:
-            return float(expit(self.tail + self._excess(rate / self.event_rate[-1])))
+            return _score(self.tail - self.scale * np.log(rate / self.event_rate[-1]))
         # The highest level of each rate, also where the budget allows more alarms than there are.
         ends = np.append(np.diff(self.event_rate) < 0, True)
         rising, levels = np.log(self.event_rate[ends])[::-1], self.levels[ends][::-1]
-        return float(expit(np.interp(np.log(rate), rising, levels)))
+        return _score(np.interp(np.log(rate), rising, levels))
 
     def expected_alarms(self, threshold: float, rows: int) -> float:
         """Alarms to expect in so many normal rows."""
-        return float(rows * self._rate(threshold, self.count_rate))
+        return float(rows * self._rate(threshold, self.event_rate))
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON values; `from_dict` gives the same calibration back."""
@@ -128,9 +127,7 @@ class Calibration:
             "levels": self.levels.tolist(),
             "row_rate": self.row_rate.tolist(),
             "event_rate": self.event_rate.tolist(),
-            "count_rate": self.count_rate.tolist(),
             "scale": self.scale,
-            "shape": self.shape,
         }
 
     @classmethod
@@ -144,9 +141,7 @@ class Calibration:
                 levels=np.array(facts["levels"], dtype=np.float64),
                 row_rate=np.array(facts["row_rate"], dtype=np.float64),
                 event_rate=np.array(facts["event_rate"], dtype=np.float64),
-                count_rate=np.array(facts["count_rate"], dtype=np.float64),
                 scale=float(facts["scale"]),
-                shape=float(facts["shape"]),
             )
         except (TypeError, ValueError) as error:
             raise ArtifactError(
@@ -162,28 +157,15 @@ class Calibration:
             and all(rate.shape == self.levels.shape for rate in rates)
             and bool((np.diff(self.levels) >= 0).all())
             and all(bool((rate > 0).all() and (np.diff(rate) <= 0).all()) for rate in rates)
-            and self.count_rate.shape == self.levels.shape
-            and bool(((self.count_rate > 0) & (self.count_rate <= self.event_rate)).all())
             and self.scale > 0
         )
         if not sound:
             raise ArtifactError("a calibration contradicts itself", "calibrate again")
 
     def _rate(self, scores: ArrayLike, rates: FloatArray) -> FloatArray:
-        level = _logit(scores)
-        counted = np.exp(np.interp(level, self.levels, np.log(rates)))
-        return np.where(level > self.tail, rates[-1] * self._survival(level - self.tail), counted)
-
-    def _survival(self, excess: FloatArray) -> FloatArray:
-        relative = np.maximum(excess, 0) / self.scale
-        if self.shape == 0:
-            return np.exp(-relative)
-        return np.asarray(np.maximum(1 + self.shape * relative, 0) ** (-1 / self.shape))
-
-    def _excess(self, share: float) -> float:
-        if self.shape == 0:
-            return -self.scale * float(np.log(share))
-        return self.scale * float(share**-self.shape - 1) / self.shape
+        level = _level(scores)
+        beyond = np.maximum(level - self.tail, 0.0) / self.scale
+        return np.asarray(np.exp(np.interp(level, self.levels, np.log(rates)) - beyond))
 
 
 def calibrate(
@@ -199,78 +181,78 @@ def calibrate(
     True
     """
     blocks = [scores] if isinstance(scores, np.ndarray) else scores
-    return calibrate_logits(
-        [_logit(block) for block in blocks], rules or EventRules(), config or CalibrationConfig()
-    )
+    levels = [_level(block) for block in blocks]
+    return calibrate_logits(levels, rules or EventRules(), config or CalibrationConfig())
 
 
 def calibrate_logits(
-    logits: Sequence[FloatArray], rules: EventRules, config: CalibrationConfig
+    logits: Sequence[FloatArray],
+    rules: EventRules,
+    config: CalibrationConfig,
+    usual_scale: float | None = None,
 ) -> Calibration:
-    """The same of the logits of scores."""
-    blocks = [np.clip(block, -LARGEST_LOGIT, LARGEST_LOGIT) for block in logits]
+    """The same of the logits of scores.
+
+    `usual_scale` is that of the tail of such logits on other series; without one, their std.
+    """
+    blocks = [np.clip(block, -LARGEST_LEVEL, LARGEST_LEVEL) for block in logits]
     seen = np.concatenate([block[np.isfinite(block)] for block in blocks] or [np.zeros(0)])
     if len(seen) < config.fewest_rows:
         raise InputError(
             f"{len(seen)} held-out rows were observed, a threshold needs {config.fewest_rows}",
             "give a longer training part",
         )
+    peaks = np.sort(np.concatenate([_peaks(block, rules.merge_gap) for block in blocks]))
+    # The tail begins where so many peaks are left; ties may leave more.
+    wanted = min(len(peaks), max(config.fewest_peaks, len(seen) // config.tail_share))
+    tail = float(peaks[-wanted])
     grid = np.unique(np.quantile(seen, 1 - np.geomspace(1, 1 / len(seen), config.levels)))
-    counts = np.array([_count(blocks, level, rules) for level in grid])
-    # A budget must hold at every higher threshold too.
-    worst = np.maximum.accumulate(counts[::-1])[::-1]
-    wanted = min(config.many_peaks, max(config.few_peaks, int(worst[0]) // 3))
-    last = int(np.flatnonzero(worst >= min(wanted, worst[0]))[-1])
-    peaks = _peaks(blocks, float(grid[last]), rules)
-    scale, shape = _fit_tail(peaks - grid[last], float(seen.std()), config)
-    rows = np.searchsorted(np.sort(seen), grid[: last + 1], side="left")
+    grid = np.append(grid[grid < tail], tail)
+    usual = max(float(seen.std()), config.least_scale) if usual_scale is None else usual_scale
+
+    def share_from(values: FloatArray) -> FloatArray:
+        left = len(values) - np.searchsorted(np.sort(values), grid, side="left")
+        return np.maximum(left, 1) / len(seen)
+
     return Calibration(
         rules=rules,
         rows=len(seen),
-        levels=grid[: last + 1],
-        row_rate=(len(seen) - rows) / len(seen),
-        event_rate=np.maximum(worst[: last + 1], 1) / len(seen),
-        count_rate=np.maximum(counts[: last + 1], 1) / len(seen),
-        scale=scale,
-        shape=shape,
+        levels=grid,
+        row_rate=share_from(seen),
+        event_rate=share_from(peaks),
+        scale=_tail_scale(peaks[-wanted:] - tail, usual, config),
     )
 
 
-def _logit(scores: ArrayLike) -> FloatArray:
+def _tail_scale(excess: FloatArray, usual: float, config: CalibrationConfig) -> float:
+    """Scale of the exponential tail of rising peaks: likeliest, the doubted ones censored."""
+    believed = len(excess) - int(config.doubted * len(excess))
+    if believed == 0:
+        return usual
+    censored = np.minimum(excess, excess[believed - 1])
+    likeliest = float(censored.sum()) / believed
+    weight = config.usual_peaks
+    scale = (weight * usual + believed * likeliest) / (weight + believed)
+    return max(scale, config.least_scale)
+
+
+def _score(level: float) -> float:
+    return float(-np.expm1(-level))
+
+
+def _level(scores: ArrayLike) -> FloatArray:
+    """In which evidence, and so -log p, counts evenly."""
     scores = np.asarray(scores, dtype=np.float64)
     if ((scores < 0) | (scores > 1)).any():
         raise InputError("a score lies outside [0, 1]", "give the scores of score_series")
-    return np.asarray(np.clip(logit(scores), -LARGEST_LOGIT, LARGEST_LOGIT))
+    with np.errstate(divide="ignore"):  # of a score of 1
+        return np.asarray(np.minimum(-np.log1p(-scores), LARGEST_LEVEL))
 
 
-def _count(blocks: list[FloatArray], level: float, rules: EventRules) -> int:
-    return sum(len(event_spans(block, level, rules)) for block in blocks)
-
-
-def _peaks(blocks: list[FloatArray], level: float, rules: EventRules) -> FloatArray:
-    return np.array(
-        [
-            np.nanmax(block[start:end])
-            for block in blocks
-            for start, end in event_spans(block, level, rules)
-        ]
-    )
-
-
-def _fit_tail(excess: FloatArray, std: float, config: CalibrationConfig) -> tuple[float, float]:
-    """Scale and shape of the generalised Pareto distribution of the peaks to come.
-
-    Fitted by the first two L-moments. The shape of few peaks is noise, so it is pulled towards 0,
-    the exponential tail. That the scale is uncertain too makes future peaks heavier-tailed than
-    the fit: with an exponential tail, `count` peaks predict exactly a shape of 1 / count.
-    """
-    count = len(excess)
-    if count < config.fewest_peaks or excess.mean() <= 0:
-        return max(std, config.least_scale), 0.0
-    ordered = np.sort(excess)
-    mean = float(ordered.mean())
-    second = float((np.arange(count) * ordered).sum() * 2 / (count * (count - 1)) - mean)
-    shape = 2 - mean / second if second > 0 else 0.0
-    shape = shape * count / (count + config.shrinkage)
-    shape = float(np.clip(shape, config.steepest, config.heaviest))
-    return mean * (1 - shape), shape + 1 / count
+def _peaks(block: FloatArray, beside: int) -> FloatArray:
+    """The rows that none within so many `beside` them exceeds; of equal ones the first."""
+    known = np.nan_to_num(block, nan=-np.inf)
+    padded = np.pad(known, beside, constant_values=-np.inf)
+    around = sliding_window_view(padded, 2 * beside + 1)
+    before = around[:, :beside].max(axis=1, initial=-np.inf)
+    return np.asarray(block[(known > before) & (known >= around.max(axis=1)) & np.isfinite(known)])

@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 from caps.arrays import FloatArray, Singles
 from caps.network import RowDetector
 from caps.scoring.calibration import Calibration
+from caps.scoring.combination import combine_with_detector
 from caps.scoring.context import ScoringContext
 from caps.scoring.evidence import bounded, evidence_of, tail_evidence
 from caps.scoring.level import LevelRange
-from caps.scoring.memory import Memory, Recall, combine_with_detector
+from caps.scoring.memory import Memory, Recall
 from caps.scoring.standardiser import Standardiser
 from caps.series import CLIP
 
@@ -27,7 +28,7 @@ class Channel(ABC):
 
     @abstractmethod
     def evidence(self, context: ScoringContext, column: int) -> Recall:
-        """-log p of the rows asked for, and what its memory was held to; not-a-number stays."""
+        """-log p of the rows asked for, and what is local to each; not-a-number stays."""
 
     def _never_seen(
         self, context: ScoringContext, column: int, anomalous: NDArray[np.bool_]
@@ -44,7 +45,8 @@ class SilentChannel(Channel):
 
     def evidence(self, context: ScoringContext, column: int) -> Recall:
         """None in any row."""
-        return Recall(self._never_seen(context, column, np.zeros(context.last, dtype=bool)), {})
+        evidence = self._never_seen(context, column, np.zeros(context.last, dtype=bool))
+        return Recall(evidence, evidence)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,11 +61,11 @@ class ConstantChannel(Channel):
         away = np.abs(context.asked(context.values[:, column]) - self.value)
         moved = away > context.config.resolution * abs(self.value)
         evidence = self._never_seen(context, column, moved)
-        if self.memory is None:
-            return Recall(evidence, {})
-        recall = self.memory.evidence(context, column)
-        weight = context.config.constant_memory
-        return Recall(evidence + weight * np.maximum(recall.evidence, 0.0), recall.standardisers)
+        if self.memory is not None:
+            recall = self.memory.evidence(context, column)
+            weight = context.config.constant_memory
+            return Recall(evidence + weight * np.maximum(recall.evidence, 0.0), evidence)
+        return Recall(evidence, evidence)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,7 +78,8 @@ class BinaryChannel(Channel):
         scaled = context.asked(context.scaled[:, column])
         away = np.abs(scaled[:, None] - known).min(axis=1)
         third = away > context.config.same * np.ptp(known)
-        return Recall(self._never_seen(context, column, third), {})
+        evidence = self._never_seen(context, column, third)
+        return Recall(evidence, evidence)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,16 +95,18 @@ class LearnedChannel(Channel):
 
     def evidence(self, context: ScoringContext, column: int) -> Recall:
         """That of its logits, or of its level where that says more."""
-        logits, standardisers = channel_logits(
+        logits, local, quiet = channel_logits(
             self.detector, self.memory, self.standardiser, context, column
         )
-        evidence = tail_evidence(self.calibration, logits)
+        evidence = np.maximum(tail_evidence(self.calibration, logits), quiet)
         if self.bound is not None:
             evidence = bounded(evidence, self.bound)
         elif self.level is not None:
             of_level = self.level.evidence(context.scaled[:, column], context.config.level_rows)
             evidence = np.maximum(evidence, context.asked(of_level))
-        return Recall(evidence, standardisers)
+        # What is quiet is foretold well, and still odd in every row.
+        local = np.maximum(local, quiet)
+        return Recall(evidence, evidence if self.memory is None else local)
 
 
 def channel_logits(
@@ -114,7 +119,8 @@ def channel_logits(
     """What the detector, the memory or both say of the rows asked for, as logits."""
     scaled = context.scaled[:, column]
     if not np.isfinite(scaled).any():
-        return Recall(np.full(context.last, np.nan), {})
+        unknown = np.full(context.last, np.nan)
+        return Recall(unknown, unknown)
     recall = None if memory is None else memory.evidence(context, column)
     if detector is None:
         assert recall is not None  # one of them was fitted
@@ -122,13 +128,9 @@ def channel_logits(
     logits = detector_logits(detector, context, column)
     asked = logits[len(logits) - context.last :]
     if recall is None or standardiser is None:
-        return Recall(asked, {})
-    if context.adapts:
-        standardiser = standardiser.adapted(logits, context.config)
+        return Recall(asked, asked)
     said = standardiser.standardise(asked)
-    return Recall(
-        combine_with_detector(recall.evidence, said, context.config), recall.standardisers
-    )
+    return recall._replace(evidence=combine_with_detector(recall.evidence, said, context.config))
 
 
 def detector_logits(detector: RowDetector, context: ScoringContext, column: int) -> FloatArray:

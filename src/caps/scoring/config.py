@@ -16,17 +16,42 @@ class ScoringConfig(Configuration):
 
     clip: float = 100.0  # scaled values beyond are cut: ten stds or a hundred are not the same here
 
-    # The memory.
+    # The memory: what is measured.
     floor: float = 0.003  # of the std of training: closer subsequences are the same
     least_std: float = 1e-3  # of a standardiser
-    # Of soft maxima; 0 would be the maximum, infinity the mean. Parts of one length look at the
-    # same rows and are worth more where they agree; an anomaly has one scale, so lengths need not.
-    sharpness_of_parts: float = 1.0
-    sharpness_of_lengths: float = 0.4
+    seldom: float = 0.05  # of the std, at least: where nine of ten rows are the same
+    quiet_rows: tuple[int, ...] = (16, 64)  # over which a channel may lose its variability
+    quiet_floor: float = 1e-4  # of the std of training: smaller steps are none
+    quiet_known: float = 0.75  # of these rows, at least
+    quiet_unit: float = 0.15  # log std, at least: beyond the quietest of training, -log p of one
+    quiet_doubt: int = 500  # rows of training that double it: of fewer, less is known
+    quiet_most: float = 9.0  # -log p: enough for an alarm, but never the strongest
+
+    # The memory: how parts are put together. Of soft maxima; 0 would be the maximum, infinity the
+    # mean. Parts of one length look at the same rows and are worth more where they agree; what is
+    # anomalous has one scale, so lengths and horizons need not.
+    sharpness_of_parts: float = 0.5
+    sharpness_of_lengths: float = 0.25
+    forecast_bound: float = 0.5  # evidence that forecasts may have beyond what subsequences say
+    live_gate: float = (
+        0.7  # longer blocks and subsequences that end at a row, beyond shorter blocks
+    )
+    echo_gate: float = 0.7  # that contexts which were odd themselves may have beyond others
+    echo_length: int = 16  # contexts up to this recover soon: their own oddness is taken off
     detector_weight: float = 0.02  # beside the memory: heard where the memory is quiet
-    slack_mean: float = 0.5  # in std: what drift has to exceed to be allowed for
-    slack_std: float = 1.5  # times
-    itself: float = 4.0  # std below the mean: closer than two subsequences of training ever are
+
+    # The memory: how it follows the series. In units of the training part, as what lasts as long as
+    # training did is as normal as it.
+    pace: float = 1.0  # training parts over which what is usual is followed, on either side
+    least_pace: int = 512  # rows
+    # In hindsight the longer training is the more it tells what is new: with twice so many rows,
+    # that is followed at half the pace, and so on. Noise changes sooner than what is new does.
+    trusted_rows: int = 500
+    most_pace: int = 16_384
+    samples: int = 256  # of that span, from which quantiles are taken
+    refreshes: int = 16  # in that span: quantiles are taken anew
+    slack_mean: float = 0.25  # in std: what drift has to exceed to be allowed for
+    slack_std: float = 1.25  # times
 
     # Channels.
     resolution: float = 1e-12  # of a constant's size: smaller differences are rounding
@@ -60,14 +85,21 @@ class CalibrationConfig(Configuration):
     WHAT: ClassVar[str] = "a configuration of calibration"
 
     levels: int = 200  # at which rates are counted
-    few_peaks: int = 10  # above `tail`: enough for a fit
-    many_peaks: int = 30  # few enough to be a tail
-    fewest_peaks: int = 5  # below, a fit says nothing and the std of the scores stands in
-    shrinkage: int = 30  # peaks that weigh as much as the belief that the tail is exponential
-    steepest: float = -0.25  # bounds of the shape fitted
-    heaviest: float = 0.25
+    tail_share: int = 100  # rows of training for each peak that is part of the tail
+    fewest_peaks: int = 15  # of the tail, however short training is
+    # The tail is exponential. Its highest peaks may be anomalies of training: only that they are
+    # higher counts. That of few peaks is noise: it is pulled towards what is usual.
+    doubted: float = 0.34  # of the peaks
+    usual_peaks: int = 50  # that weigh as much as what is usual
+    usual_scale: float = 0.18  # of evidence in hindsight, on series of no evaluation list
+    usual_live_scale: float = 0.1  # of evidence by the past alone
     least_scale: float = 1e-3  # of a tail without peaks
     fewest_rows: int = 32
+    fresh_share: float = 0.01  # of training: more rows than that are not fresh by themselves
+
+    def usual_scale_of(self, *, causal: bool) -> float:
+        """Of the tail of evidence, in hindsight or by the past alone."""
+        return self.usual_live_scale if causal else self.usual_scale
 
 
 @dataclass(frozen=True, slots=True)

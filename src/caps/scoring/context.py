@@ -1,7 +1,9 @@
 """What is decided once, at the entrance of a score, for all channels."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -9,6 +11,9 @@ from caps.arrays import FloatArray
 from caps.neighbours import TrainingOverlap
 from caps.scoring.config import ScoringConfig
 from caps.series import bridge
+
+if TYPE_CHECKING:
+    from caps.scoring.following import Follower
 
 NEW = TrainingOverlap()  # rows none of which are training rows
 
@@ -21,19 +26,15 @@ class ScoringContext:
     values: FloatArray  # the same in the units of the data
     causal: bool  # each row by the past alone
     overlap: TrainingOverlap  # rows that are not compared with themselves
-    remembered: int  # rows of training
     config: ScoringConfig
     first: int = 0  # row whose score is asked for, and those of all after it
+    follows: bool = False  # what is usual is followed over the rows; training is held to itself
+    followers: Mapping[int, "Follower"] | None = None  # by column, where rows go on from others
 
     @property
     def last(self) -> int:
         """How many rows at the end are asked for."""
         return len(self.scaled) - self.first
-
-    @property
-    def adapts(self) -> bool:
-        """Whether there are enough rows to adapt to what is normal since training."""
-        return not self.causal and len(self.scaled) >= self.remembered
 
     @cached_property
     def bridged(self) -> FloatArray:

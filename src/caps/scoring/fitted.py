@@ -1,5 +1,6 @@
 """What a fit leaves behind: all that scoring needs, and nothing of the generator."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -13,7 +14,8 @@ from caps.scoring.channels import Channel, ConstantChannel, LearnedChannel
 from caps.scoring.config import ModelConfig
 from caps.scoring.context import NEW, ScoringContext
 from caps.scoring.evidence import Aggregate, combine, score_of, shares
-from caps.scoring.memory import Memory, Standardisers
+from caps.scoring.following import Follower
+from caps.scoring.memory import Memory
 from caps.series import Scaler, Series
 
 USED_UP = 0.9  # of a budget: less is a budget that no threshold reaches
@@ -26,7 +28,7 @@ class Scores:
     score: FloatArray
     evidence: FloatArray  # (time, channel)
     overlap: TrainingOverlap = NEW  # rows that were not compared with themselves
-    standardisers: tuple[Standardisers, ...] = ()  # of each channel: what its memory was held to
+    local: FloatArray = field(default_factory=lambda: np.zeros(0))  # of each row by itself
 
     @property
     def contributions(self) -> FloatArray:
@@ -96,13 +98,17 @@ class Fitted:
         return max([level - 1, *(window - 1 for window in windows), *memories])
 
     def score(
-        self, series: Series, *, last: int | None = None, overlap: TrainingOverlap | None = None
+        self,
+        series: Series,
+        *,
+        last: int | None = None,
+        followers: Mapping[int, Follower] | None = None,
     ) -> Scores:
         """Score every row of a series on a regular grid with the channels of training.
 
-        `last` asks for so many rows at the end only: with `context` rows before them a causal
-        model gives them the same scores as in the whole series. `overlap` says which rows are those
-        of training; it is found if left out, but by a causal model, which is asked for new rows.
+        `last` asks for so many rows at the end only: with `context` rows before them, and the
+        `followers` that have seen all rows before, a causal model gives them the same scores as in
+        the whole series. Rows of training are found, but by one that is asked for the last rows.
         """
         if series.channels != self.names:
             raise InputError(
@@ -110,14 +116,27 @@ class Fitted:
                 "give the channels the model was fitted on",
             )
         scaled = self.scaled(series)
-        if overlap is None:
-            overlap = NEW if self.causal else self.find_overlap(series, scaled)
-        remembered, config = len(self.channels[0].bank), self.config.scoring
-        first = 0 if last is None else max(0, len(series) - last)
+        overlap = self.find_overlap(series, scaled) if last is None else NEW
         context = ScoringContext(
-            scaled, series.values, self.causal, overlap, remembered, config, first
+            scaled,
+            series.values,
+            self.causal,
+            overlap,
+            self.config.scoring,
+            first=0 if last is None else max(0, len(series) - last),
+            follows=True,
+            followers=followers,
         )
         return score_channels(self.channels, self.aggregate, context)
+
+    def followers(self) -> dict[int, Follower]:
+        """What is usual in every channel with a memory, before any row has come: for streams."""
+        with_memory = LearnedChannel | ConstantChannel
+        return {
+            column: each.memory.follower()
+            for column, each in enumerate(self.channels)
+            if isinstance(each, with_memory) and each.memory is not None
+        }
 
     def find_overlap(self, series: Series, scaled: FloatArray) -> TrainingOverlap:
         """Which rows are those of training: by their times if both have some, else by values."""
@@ -156,4 +175,12 @@ def score_channels(
     said = [channel.evidence(context, column) for column, channel in enumerate(channels)]
     evidence = np.stack([each.evidence for each in said], axis=1)
     score = score_of(combine(evidence, aggregate, context.config), context.config)
-    return Scores(score, evidence, context.overlap, tuple(each.standardisers for each in said))
+    local = np.stack([each.local for each in said], axis=1)
+    return Scores(score, evidence, context.overlap, combine_local(local, evidence))
+
+
+def combine_local(local: FloatArray, evidence: FloatArray) -> FloatArray:
+    """What is local to each row, by the channel with the most evidence (time, channel)."""
+    known = np.isfinite(local) & np.isfinite(evidence)
+    leading = np.where(known, evidence, -np.inf).argmax(axis=1)[:, None]
+    return np.asarray(np.take_along_axis(local, leading, axis=1)[:, 0])

@@ -153,7 +153,8 @@ class _Fit:
         elif detector is not None and self.settings.level:  # a memory sees levels by itself
             level = self._level(column)
         logits = self._held_logits(detector, memory, standardiser, column)
-        calibration = calibrate_logits(logits, self.settings.rules, self.config.calibration)
+        scale = self.config.calibration.usual_scale_of(causal=self.settings.causal)
+        calibration = calibrate_logits(logits, self.settings.rules, self.config.calibration, scale)
         return LearnedChannel(
             name, rows, part.bank(column), calibration, detector, memory, standardiser, level, bound
         )
@@ -161,7 +162,7 @@ class _Fit:
     def _memory(self, column: int) -> Memory | None:
         if not self.settings.memory:
             return None
-        return Memory.fit(self.part.remembered[:, column], self.config)
+        return Memory.fit(self.part.remembered[:, column], self.config, causal=self.settings.causal)
 
     def _level(self, column: int) -> LevelRange:
         assert self.detectors is not None
@@ -206,17 +207,18 @@ class _Fit:
         for start, end in self.part.known:
             normal[start:end] = False
         blocks = self._calibration_blocks()
-        scores = []
+        scores, local = [], []
         for (block, _), (rows, context) in zip(blocks, self._contexts(scaled, blocks), strict=True):
-            score = score_channels(channels, self.settings.aggregate, context).score[rows]
-            scores.append(np.where(normal[block], score, np.nan))
-        made = calibrate(scores, self.settings.rules, config.calibration)
-        peaks = made.event_rate[-1] * made.rows
-        if peaks < config.calibration.fewest_peaks:
-            # Too few to fit a tail, but evidence has one by its making: -log p is exponential. The
-            # fewer they are, the heavier the tail to be reckoned with.
-            return replace(made, scale=config.scoring.halving, shape=1 / (peaks + 1))
-        return made
+            scored = score_channels(channels, self.settings.aggregate, context)
+            scores.append(np.where(normal[block], scored.score[rows], np.nan))
+            local.append(np.where(normal[block], scored.local[rows], np.nan))
+        # What many rows of training have by themselves is not fresh.
+        usual = float(np.nanquantile(np.concatenate(local), 1 - config.calibration.fresh_share))
+        rules = self.settings.rules
+        rules = replace(rules, fresh=max(rules.fresh, usual))
+        made = calibrate(scores, rules, config.calibration)
+        # Evidence is -log p, so that its tail is exponential by its making.
+        return replace(made, scale=config.scoring.halving)
 
     def _calibration_blocks(self) -> Blocks:
         """Rows to calibrate on.
@@ -233,14 +235,13 @@ class _Fit:
 
     def _contexts(self, scaled: FloatArray, blocks: Blocks) -> list[tuple[slice, ScoringContext]]:
         """How to score the blocks, and which rows of what is scored they are."""
-        contexts, remembered = [], min(len(self.train), self.config.neighbours.rows)
+        contexts = []
         for block, around in blocks:
             context = ScoringContext(
                 scaled[around],
                 self.train.values[around],
                 self.settings.causal,
                 training_rows(around.start, around.stop - around.start),
-                remembered,
                 self.config.scoring,
             )
             rows = slice(block.start - around.start, block.stop - around.start)

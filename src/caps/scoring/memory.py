@@ -1,65 +1,36 @@
-"""A memory of the own series: how far a subsequence is from every one of the training part.
+"""A memory of the own series: how new a row is, and how badly training foretells it.
 
 Subsequences of a few lengths are compared with those of training: as they are, without their level,
-and without level and size. The distance to the nearest counts by itself, and against the distance
-from that one to its own nearest, since some parts of a series are more sparsely seen than others.
+and without level and size. How far the nearest one is tells how new a subsequence is; what lay
+beside the nearest ones tells what was to be expected beside it.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import groupby
-from typing import Any, Literal, NamedTuple, Self, get_args
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from caps.arrays import FloatArray, Rows, Singles
 from caps.errors import ArtifactError
-from caps.jobs import in_threads
-from caps.neighbours import (
-    FORMS,
-    Form,
-    SubsequenceIndex,
-    TrainingOverlap,
-    Zone,
-    observed_share,
-    paa,
-    paa_of_windows,
-    training_rows,
-)
+from caps.neighbours import FORMS, training_rows
+from caps.scoring.combination import both_sides, by_the_past, in_hindsight, soft_maximum
 from caps.scoring.config import ModelConfig, ScoringConfig
 from caps.scoring.context import ScoringContext
+from caps.scoring.following import Follower, pace_of, standardise_around
+from caps.scoring.measures import Bank, Measured, Measuring, Part, Side
 from caps.scoring.standardiser import Standardiser
-
-Measure = Literal["distance", "density_ratio"]
-MEASURES: tuple[Measure, ...] = get_args(Measure)
-
-SEVERAL = 16_384  # rows from which several threads pay
-PIECE = 8192  # subsequences that a thread looks up at a time
-CAUSAL_CHUNK = 2048  # rows whose windows are held at a time
-
-
-class Part(NamedTuple):
-    """One way of comparing."""
-
-    length: int
-    form: Form
-    measure: Measure
-
-    @property
-    def key(self) -> str:
-        """Its name in a file."""
-        return f"{self.length} {self.form} {self.measure}"
-
 
 Standardisers = Mapping[Part, Standardiser]
 
 
 class Recall(NamedTuple):
-    """What a memory says of the rows asked for, and what it was held to."""
+    """What is said of the rows asked for."""
 
     evidence: FloatArray  # 0 or less is normal; not-a-number where unobserved
-    standardisers: Standardisers
+    local: FloatArray  # of the row itself, whatever its surroundings: where events begin and end
+    quiet: FloatArray | float = 0.0  # evidence as -log p that the channel has lost its variability
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,259 +39,230 @@ class Memory:
 
     rows: Singles  # (time,), not-a-number where unobserved
     first: int = 0  # row of the first of them in the training part
+    causal: bool = False  # rows by those before them alone
     standardisers: Standardisers = field(default_factory=dict)
-    causal_standardisers: Standardisers = field(default_factory=dict)
     config: ModelConfig = field(default_factory=ModelConfig)
 
     @classmethod
-    def fit(cls, values: FloatArray, config: ModelConfig | None = None) -> "Memory | None":
+    def fit(
+        cls, values: FloatArray, config: ModelConfig | None = None, *, causal: bool = False
+    ) -> "Memory | None":
         """Remember a scaled training part; None where it is too short to compare anything."""
         config = config or ModelConfig()
         first = max(0, len(values) - config.neighbours.rows)
-        blank = cls(values[first:].astype(np.float32), first, config=config)
-        if not blank.indices:
+        blank = cls(values[first:].astype(np.float32), first, causal, config=config)
+        if not blank.bank.indices:
             return None
-        both, causal, least = {}, {}, config.scoring.least_std
         rows = blank.rows.astype(np.float64)[:, None]
         overlap = training_rows(first, len(rows))
-        context = ScoringContext(rows, rows, False, overlap, len(rows), config.scoring)
-        for part, starts, measured in blank._measured(context, 0):
-            causal[part] = Standardiser.of(measured, least)
-            of_rows = blank._of_rows(measured, starts, part.length, len(rows))
-            both[part] = Standardiser.of(of_rows, least)
-        return cls(blank.rows, first, both, causal, config)
+        measuring = blank._measuring(ScoringContext(rows, rows, causal, overlap, config.scoring), 0)
+        usual = {
+            part: Standardiser.of(each, config.scoring.least_std, config.scoring.seldom)
+            for measured in measuring.lengths()
+            for part, each in measured.items()
+        }
+        for part, each in measuring.quiet().items():
+            usual[part] = _quietest(each, config.scoring)
+        ordered = {part: usual[part] for part in blank._parts()}
+        return cls(blank.rows, first, causal, ordered, config)
 
     @cached_property
-    def indices(self) -> dict[int, SubsequenceIndex]:
+    def bank(self) -> Bank:
         """The subsequences of each length that fits."""
-        config, rows = self.config.neighbours, self.rows.astype(np.float64)
-        fitting = [each for each in config.lengths if each <= len(rows) // config.training_lengths]
-        indices = {length: SubsequenceIndex.of(rows, length, config) for length in fitting}
-        return {length: index for length, index in indices.items() if index is not None}
+        return Bank.of(self.rows, self.first, self.config.neighbours)
 
     @property
     def context(self) -> int:
         """How many rows before a row its causal evidence depends on."""
-        return max(self._causal_indices) - 1
+        config = self.config.neighbours
+        lengths = [each for each in self.bank.indices if each <= config.live_context_length]
+        reach = max(lengths, default=0) + max(config.horizons) - 1
+        return max(reach, *self.config.scoring.quiet_rows)
+
+    @property
+    def pace(self) -> int:
+        """Rows over which what is usual is followed."""
+        return pace_of(self.first + len(self.rows), self.config.scoring)
+
+    @property
+    def novelty_pace(self) -> int:
+        """The same of how new subsequences are, in hindsight."""
+        trust = (self.first + len(self.rows)) / self.config.scoring.trusted_rows
+        return int(self.pace * max(1.0, trust))
+
+    def follower(self, *, still: bool = False) -> Follower:
+        """What is usual by the past alone, before any row has come."""
+        usual = list(self.standardisers.values())
+        return Follower(usual, self.pace, self.config.scoring, still=still)
 
     def evidence(self, context: ScoringContext, column: int = 0) -> Recall:
         """The evidence that the rows asked for of the channel in this `column` are anomalous."""
-        return (
-            self._from_the_past(context, column) if context.causal else self._all(context, column)
+        measuring = self._measuring(context, column)
+        said = self._by_the_past(measuring) if context.causal else self._in_hindsight(measuring)
+        seen = np.isfinite(context.asked(context.scaled[:, column]))
+        evidence, local = (np.where(seen, np.nan_to_num(each), np.nan) for each in said[:2])
+        return Recall(evidence, local, said.quiet)
+
+    def _measuring(self, context: ScoringContext, column: int) -> Measuring:
+        return Measuring(self.bank, context, column, self.config)
+
+    def _in_hindsight(self, measuring: Measuring) -> Recall:
+        config, context = self.config.scoring, measuring.context
+        subsequences: list[FloatArray] = []
+        blocks: dict[tuple[str, int], list[FloatArray]] = {}  # of every length, by side and horizon
+        for measured in measuring.lengths():
+            new = {part: each for part, each in measured.items() if not part.horizon}
+            if new:
+                standardised = self._around(new, self.novelty_pace, context)
+                novelty = soft_maximum(standardised.values(), config.sharpness_of_parts)
+                subsequences.append(novelty)
+            beside = {part: each for part, each in measured.items() if part.horizon}
+            of_forms: dict[tuple[str, int], list[FloatArray]] = {}
+            for part, each in self._around(beside, self.pace, context).items():
+                of_forms.setdefault((part.what, part.horizon), []).append(each)
+            for key, forms in of_forms.items():
+                blocks.setdefault(key, []).append(soft_maximum(forms, config.sharpness_of_parts))
+        ahead, behind = (
+            {
+                horizon: soft_maximum(each, config.sharpness_of_lengths)
+                for (where, horizon), each in blocks.items()
+                if where == side
+            }
+            for side in ("ahead", "behind")
+        )
+        said = both_sides(ahead, behind)
+        quiet = self._around(measuring.quiet(), self.pace, context)
+        whole = [_spread(each, part.length) for part, each in quiet.items()]
+        evidence = in_hindsight(said, subsequences, config) if said else np.zeros(1)
+        return Recall(evidence, said[min(said)] if said else evidence, self._quiet(whole))
+
+    def _by_the_past(self, measuring: Measuring) -> Recall:
+        config, context, order = self.config.scoring, measuring.context, self._live_order
+        measured = {part: each for some in measuring.lengths() for part, each in some.items()}
+        measured |= measuring.quiet()
+        follower = context.followers.get(measuring.column) if context.followers else None
+        follower = follower or self.follower(still=not context.follows)
+        unknown = np.full(context.last, np.nan)
+        stacked = np.stack([measured.get(part, unknown) for part in self.standardisers])
+        # A gap, however long, is no time in which anything could become usual.
+        seen = np.isfinite(context.asked(measuring.values))
+        stacked[:, seen] = follower.standardise(stacked[:, seen])
+
+        def together(parts: FloatArray) -> FloatArray:  # (form, length, ..., row)
+            of_lengths = soft_maximum(parts, config.sharpness_of_parts)
+            return soft_maximum(of_lengths, config.sharpness_of_lengths)
+
+        ahead = stacked[order.ahead]
+        fresh = ahead.copy()  # less the oddness of the context: what remains is no echo
+        fresh[:, : order.contexts.shape[1]] -= np.fmax(stacked[order.contexts], 0.0)
+        horizons = self.config.neighbours.horizons
+        blocks, new = (dict(zip(horizons, together(each), strict=True)) for each in (ahead, fresh))
+        subsequences = soft_maximum(stacked[order.new], config.sharpness_of_parts)
+        evidence = by_the_past(blocks, new, list(subsequences), config)
+        return Recall(evidence, new[min(new)], self._quiet(list(stacked[order.quiet])))
+
+    @cached_property
+    def _live_order(self) -> "_LiveOrder":
+        """Where the parts by the past alone stand among all."""
+        at, neighbours = (
+            {part: row for row, part in enumerate(self.standardisers)},
+            self.config.neighbours,
+        )
+        lengths = sorted({part.length for part in at if part.what == "ahead"})
+        ahead = [
+            [
+                [Part("ahead", length, form, each) for each in neighbours.horizons]
+                for length in lengths
+            ]
+            for form in FORMS
+        ]
+        echoing = sum(length <= self.config.scoring.echo_length for length in lengths)
+        return _LiveOrder(
+            ahead=np.array([[[at[part] for part in row] for row in rows] for rows in ahead]),
+            contexts=np.array(
+                [[[at[part.context] for part in row] for row in rows[:echoing]] for rows in ahead]
+            ),
+            new=np.array([[at[Part("new", length, form)] for length in lengths] for form in FORMS]),
+            quiet=np.array([row for part, row in at.items() if part.what == "quiet"]),
         )
 
-    def _all(self, context: ScoringContext, column: int) -> Recall:
-        values = context.scaled[:, column]
-        parts: dict[Part, FloatArray] = {}
-        standardisers = dict(self.standardisers)
-        for part, starts, measured in self._measured(context, column):
-            of_rows = self._of_rows(measured, starts, part.length, len(values))
-            if context.adapts:
-                standardisers[part] = standardisers[part].adapted(of_rows, self.config.scoring)
-            parts[part] = standardisers[part].standardise(of_rows)
-        combined = combine_parts(parts, len(values), self.config.scoring)
-        return Recall(context.asked(np.where(np.isfinite(values), combined, np.nan)), standardisers)
+    def _around(self, measured: Measured, pace: int, context: ScoringContext) -> Measured:
+        if not measured:
+            return {}
+        usual = [self.standardisers[part] for part in measured]
+        stacked = np.stack(list(measured.values()))
+        span = pace if context.follows else len(context.scaled) + 1
+        standardised = standardise_around(stacked, usual, span, self.config.scoring)
+        return dict(zip(measured, standardised, strict=True))
 
-    @property
-    def _causal_indices(self) -> dict[int, SubsequenceIndex]:
-        longest = self.config.neighbours.causal_length
-        return {length: index for length, index in self.indices.items() if length <= longest}
-
-    def _from_the_past(self, context: ScoringContext, column: int) -> Recall:
-        """Of the subsequences that end at each of the rows asked for."""
-        config, values = self.config.neighbours, context.scaled[:, column]
-        parts: dict[Part, FloatArray] = {}
-        for length, index in self._causal_indices.items():
-            measured = {
-                Part(length, form, measure): np.full(context.last, np.nan)
-                for form, measure in _WAYS
-            }
-            begin = max(context.first, length - 1)
-            for first in range(begin, len(values), CAUSAL_CHUNK):
-                ends = np.arange(first, min(first + CAUSAL_CHUNK, len(values)))
-                windows = np.lib.stride_tricks.sliding_window_view(values, length)
-                windows = windows[ends - length + 1]
-                enough = np.isfinite(windows).mean(axis=1) >= config.least_observed
-                if not enough.any():
-                    continue
-                queries = paa_of_windows(windows[enough], config.segments)
-                zone = self.exclusion_zone(index, ends[enough] - length + 1, context.overlap)
-                for part, found in self._compared(index, queries, zone, exact=True):
-                    measured[part][ends[enough] - context.first] = found
-            for part, each in measured.items():
-                parts[part] = self.causal_standardisers[part].standardise(each)
-        combined = combine_parts(parts, context.last, self.config.scoring)
-        seen = np.isfinite(context.asked(values))
-        return Recall(np.where(seen, combined, np.nan), self.causal_standardisers)
-
-    def _measured(
-        self, context: ScoringContext, column: int
-    ) -> Iterator[tuple[Part, Rows, FloatArray]]:
-        """What every part says of the subsequences that begin at the given rows."""
-        config = self.config.neighbours
-        values, bridged = context.scaled[:, column], context.bridged[:, column]
-        hops = config.hops if len(values) <= config.many_rows else config.hops_when_many
-
-        def query(job: tuple[int, Rows]) -> list[tuple[Part, FloatArray]]:
-            length, starts = job
-            rows, index = slice(int(starts[0]), int(starts[-1]) + length), self.indices[length]
-            seen = observed_share(values[rows], starts - starts[0], length)
-            queries = paa(bridged[rows], starts - starts[0], length, config.segments)
-            zone = self.exclusion_zone(index, starts, context.overlap)
-            return [
-                (part, np.where(seen >= config.least_observed, found, np.nan))
-                for part, found in self._compared(index, queries, zone)
-            ]
-
-        starts_of = {
-            length: np.arange(0, len(values) - length + 1, max(1, length // hops))
-            for length in self.indices
-            if length <= len(values)
-        }
-        jobs = [
-            (length, piece)
-            for length, starts in starts_of.items()
-            for piece in np.array_split(starts, -(-len(starts) // PIECE))
-        ]
-        done = in_threads(query, jobs) if len(values) >= SEVERAL else map(query, jobs)
-        together = zip(jobs, done, strict=True)
-        for length, pieces in groupby(together, key=lambda each: each[0][0]):
-            for of_part in zip(*(parts for _, parts in pieces), strict=True):
-                found = np.concatenate([each for _, each in of_part])
-                yield of_part[0][0], starts_of[length], found
-
-    def _compared(
-        self,
-        index: SubsequenceIndex,
-        queries: Singles,
-        exclusion_zone: Zone | None,
-        *,
-        exact: bool = False,
-    ) -> Iterator[tuple[Part, FloatArray]]:
-        """Log distance to the nearest, and the same over that one's own to its nearest."""
-        floor = self.config.scoring.floor
-        for form, found in index.query(queries, exclusion_zone, exact=exact).items():
-            distance = found.distance + floor
-            yield Part(index.length, form, "distance"), np.log(distance)
-            its_own = index.neighbour_distance[form][found.index] + floor
-            yield Part(index.length, form, "density_ratio"), np.log(distance / its_own)
-
-    def exclusion_zone(
-        self, index: SubsequenceIndex, starts: Rows, overlap: TrainingOverlap
-    ) -> Zone | None:
-        """Which of the index are not to be compared with the scored ones that begin at `starts`."""
-        if not overlap:
-            return None
-        first = np.full(len(starts), len(index.starts), dtype=np.intp)
-        last = np.zeros(len(starts), dtype=np.intp)
-        for which, training in overlap.touching(starts, index.length):
-            low, high = index.overlapping(training - self.first)
-            some = high > low
-            first[which[some]] = np.minimum(first[which[some]], low[some])
-            last[which[some]] = np.maximum(last[which[some]], high[some])
-        return first, last
-
-    def _of_rows(self, measured: FloatArray, starts: Rows, length: int, rows: int) -> FloatArray:
-        long = length >= self.config.neighbours.long_length
-        return of_rows(measured, starts, length, rows, sided=long)
+    def _quiet(self, standardised: list[FloatArray]) -> FloatArray:
+        """-log p of rows that are quieter than any of training, as far as it is believed."""
+        beyond = np.sinh(np.fmax.reduce(standardised))
+        return np.asarray(np.clip(np.nan_to_num(beyond), 0.0, self.config.scoring.quiet_most))
 
     def to_dict(self) -> dict[str, Any]:
         """What is neither the rows nor the configuration, as JSON values."""
-        return {
-            "first": self.first,
-            "standardisers": _listed(self.standardisers),
-            "causal_standardisers": _listed(self.causal_standardisers),
-        }
+        listed = {part.key: each.to_list() for part, each in self.standardisers.items()}
+        return {"first": self.first, "causal": self.causal, "standardisers": listed}
 
     @classmethod
     def from_dict(cls, facts: Mapping[str, Any], rows: Singles, config: ModelConfig) -> Self:
         """The memory that `to_dict` described; other or missing keys are errors."""
         try:
-            if set(facts) != {"first", "standardisers", "causal_standardisers"}:
+            if set(facts) != {"first", "causal", "standardisers"}:
                 raise ValueError("odd or missing keys")
-            blank = cls(rows, int(facts["first"]), config=config)
-            parts = [Part(length, *way) for length in blank.indices for way in _WAYS]
-            if not parts or any(set(facts[each]) != {part.key for part in parts} for each in _BOTH):
+            blank = cls(rows, int(facts["first"]), bool(facts["causal"]), config=config)
+            listed = facts["standardisers"]
+            parts = list(blank._parts())
+            if not blank.bank.indices or set(listed) != {part.key for part in parts}:
                 raise ValueError("its parts do not fit its rows")
-            both, causal = (
-                {part: Standardiser.from_list(facts[each][part.key]) for part in parts}
-                for each in _BOTH
-            )
+            usual = {part: Standardiser.from_list(listed[part.key]) for part in parts}
         except (KeyError, TypeError, ValueError) as error:
             raise ArtifactError(f"a memory cannot be read ({error})", "fit it again") from None
-        return cls(rows, blank.first, both, causal, config)
+        return cls(rows, blank.first, blank.causal, usual, config)
+
+    def _parts(self) -> Iterator[Part]:
+        """All that is measured, in order."""
+        config, scoring = self.config.neighbours, self.config.scoring
+        longest = config.longest_context(causal=self.causal)
+        sides: tuple[Side, ...] = ("ahead",) if self.causal else ("ahead", "behind")
+        for length in self.bank.indices:
+            foretells = length <= longest
+            if self.causal and not foretells:
+                continue
+            for form in FORMS:
+                if self.causal or length >= config.novel_length:
+                    yield Part("new", length, form)
+                if not self.causal and length >= config.novel_length:
+                    yield Part("sparse", length, form)
+                for side in sides if foretells else ():
+                    for horizon in config.horizons:
+                        part = Part(side, length, form, horizon)
+                        yield part
+                        if self.causal and length <= scoring.echo_length:
+                            yield part.context
+        yield from (Part("quiet", rows) for rows in scoring.quiet_rows)
 
 
-_BOTH = ("standardisers", "causal_standardisers")
-_WAYS: tuple[tuple[Form, Measure], ...] = tuple(
-    (form, measure) for form in FORMS for measure in MEASURES
-)
+class _LiveOrder(NamedTuple):
+    """Rows of stacked parts."""
+
+    ahead: Rows  # (form, length, horizon)
+    contexts: Rows  # the same of the lengths that echo
+    new: Rows  # (form, length)
+    quiet: Rows
 
 
-def _listed(standardisers: Standardisers) -> dict[str, list[float]]:
-    return {part.key: each.to_list() for part, each in standardisers.items()}
+def _quietest(quiet: FloatArray, config: ScoringConfig) -> Standardiser:
+    """As quiet as ever in training is no evidence; how much it varied tells what beyond is."""
+    known = quiet[np.isfinite(quiet)]
+    if len(known) == 0:
+        return Standardiser(-float(np.log(config.quiet_floor)), 1.0)
+    std = max(Standardiser.of(known, config.quiet_unit).std, config.quiet_unit)
+    return Standardiser(float(known.max()), std * (1 + config.quiet_doubt / len(known)))
 
 
-def of_rows(
-    measured: FloatArray, starts: Rows, length: int, rows: int, *, sided: bool
-) -> FloatArray:
-    """For each row the mean of the subsequences that hold it.
-
-    Long ones say little about where in them something is: for them, `sided`, the mean of those that
-    reach back from the row and of those that reach ahead is taken, and the smaller counts. A
-    subsequence stands for those that begin before the next one looked up.
-    """
-    step = int(starts[1] - starts[0]) if len(starts) > 1 else 1
-    every = np.repeat(measured, step)[: rows - length + 1]
-    every = np.pad(every, (0, rows - length + 1 - len(every)), mode="edge")
-    row = np.arange(rows)
-    if not sided:
-        return _mean_between(every, row - length + 1, row)
-    back = _mean_between(every, row - length + 1, row - length // 2)
-    ahead = _mean_between(every, row - length // 2, row)
-    return np.asarray(np.fmin(back, ahead))
-
-
-def _mean_between(values: FloatArray, first: Rows, last: Rows) -> FloatArray:
-    """Means of the known values from `first` to `last`, the nearest one beyond the ends."""
-    known = np.isfinite(values)
-    total = np.concatenate([[0.0], np.cumsum(np.where(known, values, 0.0))])
-    count = np.concatenate([[0], np.cumsum(known)])
-    low, high = (np.clip(each, 0, len(values) - 1) for each in (first, last))
-    held = count[high + 1] - count[low]
-    mean = (total[high + 1] - total[low]) / np.maximum(held, 1)
-    return np.asarray(np.where(held > 0, mean, np.nan))
-
-
-def combine_with_detector(
-    memory: FloatArray, detector: FloatArray, config: ScoringConfig
-) -> FloatArray:
-    """The soft maximum with what the detector says, in std like a part."""
-    sharpness, weight = config.sharpness_of_lengths, config.detector_weight
-    loud = (1 - weight) * np.exp(memory / sharpness)
-    return np.asarray(sharpness * np.log(loud + weight * np.exp(detector / sharpness)))
-
-
-def combine_parts(parts: Mapping[Part, FloatArray], rows: int, config: ScoringConfig) -> FloatArray:
-    """The soft maximum over lengths of those over the parts of a length; 0 where none knows."""
-    if not parts:
-        return np.zeros(rows)
-    of_lengths = [
-        soft_maximum([parts[part] for part in same], config.sharpness_of_parts)
-        for _, same in groupby(parts, key=lambda part: part.length)
-    ]
-    return np.nan_to_num(soft_maximum(of_lengths, config.sharpness_of_lengths))
-
-
-def soft_maximum(parts: Sequence[FloatArray], sharpness: float) -> FloatArray:
-    """`sharpness` log mean exp(part / `sharpness`) of the parts that know a row.
-
-    The loudest parts count most, but many that agree are louder than one.
-    """
-    total, count = np.zeros(len(parts[0])), np.zeros(len(parts[0]))
-    for part in parts:
-        known = np.isfinite(part)
-        total += np.where(known, np.exp(np.where(known, part, 0.0) / sharpness), 0.0)
-        count += known
-    mean = np.where(count > 0, total / np.maximum(count, 1), np.nan)
-    return np.asarray(sharpness * np.log(mean))
+def _spread(evidence: FloatArray, rows: int) -> FloatArray:
+    """Of the last `rows` rows at each, that of each in any of those that hold it."""
+    padded = np.pad(np.nan_to_num(evidence, nan=-np.inf), (0, rows - 1), constant_values=-np.inf)
+    return np.asarray(np.lib.stride_tricks.sliding_window_view(padded, rows).max(axis=1))

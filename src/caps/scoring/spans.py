@@ -10,6 +10,7 @@ from caps.arrays import FloatArray
 from caps.configuration import Configuration
 from caps.errors import InputError
 
+Flags = NDArray[np.bool_]
 Spans = NDArray[np.intp]  # (event, 2): start and end, the end exclusive
 
 
@@ -19,29 +20,100 @@ class EventRules(Configuration):
 
     WHAT: ClassVar[str] = "event rules"
 
-    merge_gap: int = 32  # rows below the threshold that do not end an event: an eighth of a window
+    merge_gap: int = 8  # rows below the threshold that do not end an event
     minimum_length: int = 1  # rows, after merging; 1 keeps one-point spikes
     cool_down: int = 0  # rows after an event in which no other is raised
+    edge: float = 0.6  # of what is local to the strongest row: less is its echo, no part of it
+    clear: float = 1.5  # local to a row: odd beside whatever else
+    fresh: float = 1.3  # local to one row at least: less in all of them is the echo of another
+    echo: int = 256  # rows beside an event in which others need such a row; farther none echoes
 
     def __post_init__(self) -> None:
-        least = {"merge_gap": 0, "minimum_length": 1, "cool_down": 0}
+        if not isinstance(self.edge, int | float) or not 0 <= self.edge <= 1:
+            raise InputError(f"edge is {self.edge!r}", "give a share between 0 and 1")
+        for name in ("clear", "fresh"):
+            value = getattr(self, name)
+            if not isinstance(value, int | float) or not value >= 0:
+                raise InputError(f"{name} is {value!r}", "give 0 or a positive number")
+        least = {"merge_gap": 0, "minimum_length": 1, "cool_down": 0, "echo": 0}
         for name, bound in least.items():
             value = getattr(self, name)
             if not isinstance(value, int) or value < bound:
                 raise InputError(f"{name} is {value!r}", f"give {bound} or more rows")
 
 
-def event_spans(scores: FloatArray, threshold: float, rules: EventRules) -> Spans:
-    """Start and end of every event: merge, then drop the short ones, then keep the distance."""
-    rows = np.flatnonzero(scores > threshold)  # not-a-number is never above
+def odd_rows(
+    scores: FloatArray,
+    threshold: float,
+    rules: EventRules,
+    local: FloatArray | None = None,
+    *,
+    causal: bool = False,
+) -> Flags:
+    """The rows above the threshold, with `local` those of them that are odd by themselves.
+
+    A surge of rows above the threshold without a fresh row echoes the events beside it. Seen from
+    both sides it is an event of its own, as wide as it is, where there are none.
+    """
+    above = scores > threshold  # not-a-number is never above
+    if local is None:
+        return above
+    odd, local = np.zeros_like(above), np.where(above & ~np.isnan(local), local, -np.inf)
+    surges = [slice(*surge) for surge in _runs(above, rules.merge_gap).tolist()]
+    for surge in surges:
+        odd[surge] = _located(local[surge], rules, causal=causal)
+    if not causal:
+        events = _runs(odd, rules.merge_gap)
+        for surge in surges:
+            near = (events[:, 0] < surge.stop + rules.echo) & (
+                events[:, 1] > surge.start - rules.echo
+            )
+            if not near.any():
+                odd[surge] = above[surge]
+    return odd
+
+
+def _located(local: FloatArray, rules: EventRules, *, causal: bool) -> Flags:
+    """Where in a surge rows are odd by themselves; nowhere if none is fresh.
+
+    Rows far less odd than the strongest are its echo; `causal`: than the strongest so far.
+    """
+    peak = np.maximum.accumulate(local) if causal else np.full(len(local), local.max())
+    wanted = np.minimum(rules.edge * np.maximum(peak, 0.0), rules.clear)
+    odd = (local > -np.inf) & ((local >= wanted) | (peak <= 0))
+    for start, end in _runs(odd, rules.merge_gap).tolist():
+        if local[start:end].max() < rules.fresh:
+            odd[start:end] = False
+    return np.asarray(odd)
+
+
+def event_spans(
+    scores: FloatArray,
+    threshold: float,
+    rules: EventRules,
+    local: FloatArray | None = None,
+    *,
+    causal: bool = False,
+) -> Spans:
+    """Start and end of every event: merge, then drop the short ones, then keep the distance.
+
+    With what is `local` to each row, an event is cut to the rows that are odd by themselves, and
+    becomes several where they lie apart.
+    """
+    spans = _runs(odd_rows(scores, threshold, rules, local, causal=causal), rules.merge_gap)
+    spans = spans[spans[:, 1] - spans[:, 0] >= rules.minimum_length]
+    return _kept_apart(spans, rules.cool_down) if rules.cool_down > rules.merge_gap else spans
+
+
+def _runs(above: Flags, merge_gap: int) -> Spans:
+    """Start and end of the runs of rows, those merged that lie near each other."""
+    rows = np.flatnonzero(above)
     if len(rows) == 0:
         return np.empty((0, 2), dtype=np.intp)
-    breaks = np.flatnonzero(np.diff(rows) > rules.merge_gap + 1)
+    breaks = np.flatnonzero(np.diff(rows) > merge_gap + 1)
     starts = rows[np.concatenate([[0], breaks + 1])]
     ends = rows[np.concatenate([breaks, [len(rows) - 1]])] + 1
-    long_enough = ends - starts >= rules.minimum_length
-    spans = np.stack([starts[long_enough], ends[long_enough]], axis=1)
-    return _kept_apart(spans, rules.cool_down) if rules.cool_down > rules.merge_gap else spans
+    return np.stack([starts, ends], axis=1)
 
 
 def _kept_apart(spans: Spans, cool_down: int) -> Spans:

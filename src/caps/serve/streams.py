@@ -127,14 +127,15 @@ def _text(time: np.datetime64) -> str:
 def _carried(saved: SavedStreams, stream: Stream) -> bool:
     """Whether a stream of another fit goes on with this one: rows, times and an open event.
 
-    Only what drift is judged by belongs to a fit, and begins anew.
+    Only what is usual, and so what drift is judged by, belongs to a fit and begins anew.
     """
     if any(saved.extra.get(name) != value for name, value in _kind(stream).items()):
         return False
     try:
         number, facts = saved.described[ID]
-        arrays = {part: saved.arrays[f"{number}.{part}"] for part in ("past", "held")}
-        stream.restore({**facts["state"], "drift": stream.drift.facts()}, arrays)
+        own, arrays = stream.state()
+        arrays |= {part: saved.arrays[f"{number}.{part}"] for part in ("past", "held")}
+        stream.restore(facts["state"] | {name: own[name] for name in ("drift", "followed")}, arrays)
     except (AttributeError, KeyError, TypeError, ValueError):
         return False
     return True

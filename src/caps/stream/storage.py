@@ -13,7 +13,7 @@ from caps.errors import ArtifactError
 from caps.scoring import Fitted
 
 KIND = "caps.stream"
-VERSION = 3  # with the configuration of streams: no older one is read
+VERSION = 4  # with what is usual since training: no older one is read
 GROUP = "streams"
 
 
@@ -74,7 +74,8 @@ class SavedStreams:
                 "name another folder for the state of this model",
             )
         arrays = {
-            part: self.arrays.get(f"{number}.{part}", np.empty(0)) for part in ("past", "held")
+            part: self.arrays.get(f"{number}.{part}", np.empty(0))
+            for part in ("past", "held", "followed")
         }
         try:
             stream.restore(facts["state"], arrays)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from caps.arrays import FloatArray
 from caps.errors import InputError
-from caps.scoring import Fitted
+from caps.scoring import Fitted, Scores
 from caps.series import Series, Time, read_moment
 from caps.stream.arrivals import Arrival, Arrivals, Counts
 from caps.stream.config import StreamConfig
@@ -82,6 +82,7 @@ class Stream:
         self.fitted, config = fitted, config or StreamConfig()
         typical_step = None if fitted.step is None else int(fitted.step / NANOSECOND)
         self.arrivals = Arrivals(step, lateness, typical_step, config.arrivals)
+        self.followers = fitted.followers()
         self.tracker = EventTracker(threshold, fitted.calibration.rules, fitted.names)
         self.drift = DriftWatch(fitted.calibration, config.drift, bets)
         self.past = np.empty((0, len(fitted.names)))  # the last `context` rows of the grid
@@ -154,17 +155,21 @@ class Stream:
 
     def _score(self, arrivals: list[Arrival]) -> Update:
         rows = np.array([self._row(each) for each in arrivals], dtype=np.intp)
-        scores, evidence = np.empty(len(rows)), np.empty((len(rows), len(self.fitted.names)))
+        scores, local = np.empty((2, len(rows)))
+        evidence = np.empty((len(rows), len(self.fitted.names)))
         for first in range(0, len(rows), GROUP):
             group = slice(first, first + GROUP)
-            scores[group], evidence[group] = self._score_group(rows[group], arrivals[group])
+            scored, index = self._score_group(rows[group], arrivals[group])
+            scores[group], local[group] = scored.score[index], scored.local[index]
+            evidence[group] = scored.evidence[index]
         p_values = self.fitted.calibration.p_values(scores)
         of_events = self.fitted.calibration.event_p_values(scores)
         changes: list[EventChange] = []
         for k, (row, score, p_value) in enumerate(
             zip(rows.tolist(), scores.tolist(), of_events.tolist(), strict=True)
         ):
-            changes += self.tracker.feed(row, arrivals[k].time, score, p_value, evidence[k])
+            found = row, arrivals[k].time, score, p_value, evidence[k], float(local[k])
+            changes += self.tracker.feed(*found)
         times = None
         if self.timed:
             times = np.array([each.time for each in arrivals], dtype="datetime64[ns]")
@@ -178,8 +183,8 @@ class Stream:
 
     def _score_group(
         self, rows: NDArray[np.intp], arrivals: list[Arrival]
-    ) -> tuple[FloatArray, FloatArray]:
-        """Score (row,) and evidence (row, channel) of the next rows."""
+    ) -> tuple[Scores, NDArray[np.intp]]:
+        """Scores of the next rows and those missing between them, and which are the former."""
         context = self.fitted.context
         # After `context` empty rows nothing before them counts: longer gaps are cut to that.
         steps = np.minimum(np.diff(rows, prepend=self.rows - 1), context + 1)
@@ -188,10 +193,10 @@ class Stream:
         new[index] = [each.values for each in arrivals]
         values = np.concatenate([self.past, new])
         series = Series(values, np.isfinite(values), self.fitted.names)
-        scored = self.fitted.score(series, last=len(new))
+        scored = self.fitted.score(series, last=len(new), followers=self.followers)
         self.past = values[max(0, len(values) - context) :].copy()
         self.rows = int(rows[-1]) + 1
-        return scored.score[index], scored.evidence[index]
+        return scored, index
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write the state as a folder, for `CAPS.stream(state=folder)`."""
@@ -209,9 +214,15 @@ class Stream:
             "arrivals": self.arrivals.facts(),
             "tracker": self.tracker.facts(),
             "drift": self.drift.facts(),
+            "followed": [each.rows for each in self.followers.values()],
         }
         held = self.arrivals.held_values(len(self.fitted.names))
-        return facts, {"past": self.past, "held": held}
+        followed = [each.state() for each in self.followers.values()]
+        return facts, {
+            "past": self.past,
+            "held": held,
+            "followed": np.concatenate(followed) if followed else np.empty((0, 0)),
+        }
 
     def restore(self, facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
         """Continue from a state; raises ValueError or KeyError if it does not fit the model."""
@@ -222,6 +233,12 @@ class Stream:
                 raise ValueError(f"{name} rows of {array.dtype} with shape {array.shape}")
             if np.isinf(array).any():
                 raise ValueError(f"{name} rows with infinite values")
+        parts = [len(each.usual) for each in self.followers.values()]
+        states = np.split(arrays["followed"], np.cumsum(parts)[:-1])
+        for follower, rows, state in zip(
+            self.followers.values(), facts["followed"], states, strict=True
+        ):
+            follower.restore(state, int(rows))
         self.arrivals.restore(facts["arrivals"], arrays["held"])
         self.tracker.restore(facts["tracker"])
         self.drift.restore(facts["drift"])

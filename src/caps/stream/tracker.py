@@ -1,5 +1,6 @@
 """Events of rows that come one at a time: the same ones that `find_events` finds in all of them."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -37,6 +38,7 @@ class _Run:
     later_total: FloatArray  # the same of the rows since, which count if the run goes on
     later_count: FloatArray
     ignored: bool  # within the cool-down of the last event
+    fresh: bool = False  # whether a row of it is odd by itself
     number: int = 0  # 0 until it is an event
 
 
@@ -48,15 +50,27 @@ class EventTracker:
         self.run: _Run | None = None
         self.last_end: int | None = None  # of the last event
         self.events = 0
+        # Rows above the threshold that belong together: the event, and its echo.
+        self.surge_end: int | None = None
+        self.surge_peak = -math.inf  # of what is local to its rows
 
     def feed(
-        self, row: int, time: int | None, score: float, p_value: float, evidence: FloatArray
+        self,
+        row: int,
+        time: int | None,
+        score: float,
+        p_value: float,
+        evidence: FloatArray,
+        local: float = math.inf,
     ) -> list[EventChange]:
-        """The changes that a row brings; rows not fed in between count as not observed."""
+        """The changes that a row brings; rows not fed in between count as not observed.
+
+        `local` is what is odd about the row itself: without it, every row above the threshold is.
+        """
         changes = []
         if self.run is not None and row - self.run.end > self.rules.merge_gap:
             changes += self.close()
-        if not score > self.threshold:  # not-a-number is never above
+        if not self._belongs(row, score, local):
             if self.run is not None:
                 _add(self.run.later_total, self.run.later_count, evidence)
                 if row - self.run.end >= self.rules.merge_gap:  # no later row can extend it
@@ -64,7 +78,19 @@ class EventTracker:
             return changes
         if self.run is None:
             self.run = self._begin(row, time, score, p_value)
+        self.run.fresh |= local >= self.rules.fresh
         return changes + self._extend(self.run, row, time, score, p_value, evidence)
+
+    def _belongs(self, row: int, score: float, local: float) -> bool:
+        """Whether a row is above the threshold, and by itself, not by what came before."""
+        if not score > self.threshold:  # not-a-number is never above
+            return False
+        if self.surge_end is None or row - self.surge_end > self.rules.merge_gap:
+            self.surge_peak = -math.inf
+        local = -math.inf if math.isnan(local) else local
+        self.surge_end, self.surge_peak = row + 1, max(self.surge_peak, local)
+        wanted = min(self.rules.edge * max(self.surge_peak, 0.0), self.rules.clear)
+        return local > -math.inf and (local >= wanted or self.surge_peak <= 0)
 
     def close(self) -> list[EventChange]:
         """End the event that is open, if there is one."""
@@ -101,7 +127,7 @@ class EventTracker:
         run.count += run.later_count
         run.later_total[:], run.later_count[:] = 0.0, 0.0
         _add(run.total, run.count, evidence)
-        if run.ignored or run.end - run.start < self.rules.minimum_length:
+        if run.ignored or not run.fresh or run.end - run.start < self.rules.minimum_length:
             return []
         if run.number:
             return [self._change("updated", run)]
@@ -131,11 +157,19 @@ class EventTracker:
         if self.run is not None:
             run = {name: getattr(self.run, name) for name in _Run.__slots__}
             run |= {name: run[name].tolist() for name in _SUMS}
-        return {"events": self.events, "last_end": self.last_end, "run": run}
+        return {
+            "events": self.events,
+            "last_end": self.last_end,
+            "run": run,
+            "surge_end": self.surge_end,
+            "surge_peak": self.surge_peak if math.isfinite(self.surge_peak) else None,
+        }
 
     def restore(self, facts: Mapping[str, Any]) -> None:
         """Continue from a state."""
         self.events, self.last_end = int(facts["events"]), facts["last_end"]
+        self.surge_end, peak = facts["surge_end"], facts["surge_peak"]
+        self.surge_peak = -math.inf if peak is None else float(peak)
         run = facts["run"]
         if run is not None:
             sums = {name: np.array(run[name], dtype=np.float64) for name in _SUMS}

@@ -1,0 +1,106 @@
+"""How the parts of a memory become one amount of evidence for each row, local in time.
+
+A subsequence that holds one odd row is odd as a whole, and so are the contexts that hold it: both
+would drag an echo behind, or throw one ahead. What followed and what preceded the row has none, so
+subsequences count only as far as forecasts agree.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from caps.arrays import FloatArray, Rows
+from caps.scoring.config import ScoringConfig
+
+Blocks = Mapping[int, FloatArray]  # evidence of blocks of rows, by their length
+
+
+def soft_maximum(parts: FloatArray | Iterable[FloatArray], sharpness: float) -> FloatArray:
+    """`sharpness` log mean exp(part / `sharpness`) of the parts that know a row.
+
+    The loudest parts count most, but many that agree are louder than one.
+    """
+    values = parts if isinstance(parts, np.ndarray) else np.stack(list(parts))
+    known = np.isfinite(values)
+    loud = np.exp(np.where(known, values, -np.inf) / sharpness)
+    count = known.sum(axis=0)
+    mean = loud.sum(axis=0) / np.maximum(count, 1)
+    return np.where(count > 0, sharpness * np.log(np.maximum(mean, 1e-300)), np.nan)
+
+
+def both_sides(ahead: Blocks, behind: Blocks) -> Blocks:
+    """What blocks say of each of their rows, by the side that finds it less odd.
+
+    A block of `ahead` stands at its last row, one of `behind` at its first.
+    """
+    said = {}
+    for horizon, evidence in ahead.items():
+        rows = np.arange(len(evidence))
+        before = mean_between(evidence, rows, rows + horizon - 1)
+        after = mean_between(behind[horizon], rows - horizon + 1, rows)
+        said[horizon] = np.fmin(before, after)
+    return said
+
+
+def in_hindsight(
+    blocks: Blocks, subsequences: Sequence[FloatArray], config: ScoringConfig
+) -> FloatArray:
+    """The evidence of rows with their surroundings on either side.
+
+    Subsequences rank rows best, forecasts see what is short: they count up to a bound beyond what
+    subsequences say, as one row of a series that is hard to foretell is no event by itself.
+    """
+    sharpness = config.sharpness_of_lengths
+    forecasts = soft_maximum(blocks.values(), sharpness)
+    if not subsequences:
+        return forecasts
+    novelty = soft_maximum(subsequences, sharpness)
+    bounded = np.where(
+        np.isnan(forecasts), np.nan, np.fmin(forecasts, novelty + config.forecast_bound)
+    )
+    return soft_maximum([novelty, bounded], sharpness)
+
+
+def by_the_past(
+    blocks: Blocks, fresh: Blocks, subsequences: Sequence[FloatArray], config: ScoringConfig
+) -> FloatArray:
+    """The evidence of rows by those before them.
+
+    `fresh` are blocks less the oddness of the context that they follow: what is odd by them alone
+    is no echo, and the rest counts only a little beyond it.
+    """
+    sharpness = config.sharpness_of_lengths
+    forecasts = _agreeing(blocks, config)
+    gated = [np.fmin(each, forecasts + config.live_gate) for each in subsequences]
+    whole = soft_maximum([forecasts, *gated], sharpness)
+    new = _agreeing(fresh, config)
+    return soft_maximum([new, np.fmin(whole, new + config.echo_gate)], sharpness)
+
+
+def _agreeing(blocks: Blocks, config: ScoringConfig) -> FloatArray:
+    """All blocks, each only as far as shorter ones agree."""
+    agreed: list[FloatArray] = []
+    for evidence in blocks.values():
+        bounded = np.fmin(evidence, agreed[-1] + config.live_gate) if agreed else evidence
+        agreed.append(bounded)
+    return soft_maximum(agreed, config.sharpness_of_lengths)
+
+
+def mean_between(values: FloatArray, first: Rows, last: Rows) -> FloatArray:
+    """Means of the known values from `first` to `last`, the nearest one beyond the ends."""
+    known = np.isfinite(values)
+    total = np.concatenate([[0.0], np.cumsum(np.where(known, values, 0.0))])
+    count = np.concatenate([[0], np.cumsum(known)])
+    low, high = (np.clip(each, 0, len(values) - 1) for each in (first, last))
+    held = count[high + 1] - count[low]
+    mean = (total[high + 1] - total[low]) / np.maximum(held, 1)
+    return np.asarray(np.where(held > 0, mean, np.nan))
+
+
+def combine_with_detector(
+    memory: FloatArray, detector: FloatArray, config: ScoringConfig
+) -> FloatArray:
+    """The soft maximum with what the detector says, in std like a part."""
+    sharpness, weight = config.sharpness_of_lengths, config.detector_weight
+    loud = (1 - weight) * np.exp(memory / sharpness)
+    return np.asarray(sharpness * np.log(loud + weight * np.exp(detector / sharpness)))

@@ -1,0 +1,180 @@
+"""How parts become one amount of evidence: the loudest count most, and none has an echo."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from caps.scoring.combination import (
+    both_sides,
+    by_the_past,
+    combine_with_detector,
+    in_hindsight,
+    mean_between,
+    soft_maximum,
+)
+from caps.scoring.config import ScoringConfig
+from caps.scoring.measures import of_rows, quietness
+
+CONFIG = ScoringConfig()
+ROWS, ODD = 100, 50
+
+
+@given(
+    st.lists(st.floats(-8, 8) | st.just(np.nan), min_size=1, max_size=12),
+    st.sampled_from([0.25, 0.6, 1.0]),
+)
+def test_the_soft_maximum_lies_between_mean_and_maximum(
+    parts: list[float], sharpness: float
+) -> None:
+    (value,) = soft_maximum([np.array([each]) for each in parts], sharpness)
+    known = [each for each in parts if not np.isnan(each)]
+    if not known:
+        assert np.isnan(value)
+        return
+    assert np.mean(known) - 1e-6 <= value <= max(known) + 1e-6
+    assert value >= max(known) - sharpness * np.log(len(known)) - 1e-6
+
+
+def test_parts_that_agree_are_louder_than_one() -> None:
+    one, two = (
+        soft_maximum([np.array([each]) for each in parts], 0.6) for parts in ([3, 0, 0], [3, 3, 0])
+    )
+    assert one < two < 3
+
+
+@pytest.mark.parametrize("horizon", [1, 4, 16])
+def test_a_block_counts_for_its_rows_by_the_side_that_finds_it_less_odd(horizon: int) -> None:
+    """Blocks that hold the odd row are odd from either side; contexts that do, from one only."""
+    rows = np.arange(ROWS)
+    ahead = np.where((rows >= ODD) & (rows < ODD + 30), 3.0, 0.0)  # stands at its last row
+    behind = np.where((rows <= ODD) & (rows > ODD - 30), 3.0, 0.0)  # at its first
+    said = both_sides({horizon: ahead}, {horizon: behind})[horizon]
+    assert said[ODD] == 3.0
+    np.testing.assert_array_equal(said[ODD + horizon : ODD + 25], 0.0)
+    np.testing.assert_array_equal(said[ODD - 25 : ODD - horizon + 1][:-1], 0.0)
+
+
+def test_a_side_that_knows_nothing_leaves_the_other() -> None:
+    known, unknown = np.arange(5.0), np.full(5, np.nan)
+    for sides in ((known, unknown), (unknown, known)):
+        said = both_sides(*({1: side} for side in sides))
+        np.testing.assert_array_equal(said[1], known)
+
+
+def test_in_hindsight_subsequences_rank_rows_whatever_forecasts_say() -> None:
+    whole = np.where(np.abs(np.arange(ROWS) - ODD) < 40, 4.0, 0.0)
+    for said in (np.zeros(ROWS), np.full(ROWS, -3.0)):
+        evidence = in_hindsight({1: said}, [whole], CONFIG)
+        one_of_two = CONFIG.sharpness_of_lengths * np.log(2)
+        np.testing.assert_allclose(evidence[whole > 0], 4.0 - one_of_two, atol=1e-6)
+        assert evidence[whole == 0].max() <= 0.0
+
+
+@pytest.mark.parametrize("bound", [0.1, 0.5, 1.0, 3.0])
+def test_in_hindsight_forecasts_count_up_to_a_bound_beyond_subsequences(bound: float) -> None:
+    config = replace(CONFIG, forecast_bound=bound)
+    novelty = np.linspace(-1, 3, ROWS)
+
+    def evidence(forecasts: float) -> np.ndarray:
+        return in_hindsight({1: np.full(ROWS, forecasts)}, [novelty], config)
+
+    loud = evidence(9.0)
+    np.testing.assert_allclose(loud, evidence(7.0))  # beyond the bound nothing is added
+    assert (loud <= novelty + bound + 1e-9).all()
+    one_of_two = config.sharpness_of_lengths * np.log(2)
+    assert (loud >= novelty + max(0.0, bound - one_of_two) - 1e-9).all()
+    quiet = novelty >= 2.0  # where subsequences say more than forecasts, they are not bounded
+    assert (evidence(0.0)[quiet] < novelty[quiet]).all()
+    assert (np.diff(evidence(0.0)) > 0).all()
+
+
+def test_in_hindsight_a_spike_that_forecasts_see_tells_where_in_a_subsequence_it_is() -> None:
+    rows = np.arange(ROWS)
+    spike = {1: np.where(rows == ODD, 3.0, 0.0), 4: np.where(abs(rows - ODD) < 4, 3.0, 0.0)}
+    whole = np.where(np.abs(rows - ODD) < 40, 2.5, 0.0)
+    evidence = in_hindsight(spike, [whole], CONFIG)
+    assert evidence.argmax() == ODD
+    assert evidence[ODD] > np.delete(evidence, ODD).max() + 0.05
+
+
+def test_where_forecasts_know_nothing_subsequences_count_by_themselves() -> None:
+    evidence = in_hindsight({1: np.full(ROWS, np.nan)}, [np.full(ROWS, 2.0)], CONFIG)
+    np.testing.assert_allclose(evidence, 2.0)
+
+
+def test_where_subsequences_know_nothing_forecasts_count_by_themselves() -> None:
+    forecasts = {1: np.full(ROWS, 2.0)}
+    np.testing.assert_allclose(in_hindsight(forecasts, [np.full(ROWS, np.nan)], CONFIG), 2.0)
+    np.testing.assert_allclose(in_hindsight(forecasts, [], CONFIG), 2.0)
+
+
+def test_by_the_past_what_follows_an_odd_context_is_hardly_evidence() -> None:
+    rows = np.arange(ROWS)
+    echo = np.where((rows >= ODD) & (rows < ODD + 16), 3.0, 0.0)
+    fresh = np.where(rows == ODD, 3.0, 0.0)
+    evidence = by_the_past({1: echo, 4: echo}, {1: fresh, 4: fresh}, [echo], CONFIG)
+    assert evidence[ODD] == pytest.approx(3.0)
+    assert evidence[ODD + 1 : ODD + 16].max() <= CONFIG.echo_gate
+    np.testing.assert_allclose(evidence[:ODD], 0.0, atol=1e-9)
+
+
+def test_by_the_past_longer_blocks_and_subsequences_count_little_beyond_shorter_blocks() -> None:
+    nothing, loud = np.zeros(ROWS), np.full(ROWS, 5.0)
+    evidence = by_the_past({1: nothing, 4: loud, 16: loud}, {1: nothing, 4: loud}, [loud], CONFIG)
+    assert evidence.max() <= 2 * CONFIG.live_gate
+    agreeing = {1: loud, 4: loud, 16: loud}
+    np.testing.assert_allclose(by_the_past(agreeing, agreeing, [loud], CONFIG), 5.0)
+
+
+@given(st.lists(st.floats(-5, 5) | st.just(np.nan), min_size=1, max_size=20), st.data())
+def test_means_between_rows_equal_their_definition(
+    values: list[float], data: st.DataObject
+) -> None:
+    array, end = np.array(values), len(values) - 1
+    first = data.draw(st.integers(-5, end + 5))
+    last = data.draw(st.integers(first, end + 5))
+    inside = array[min(max(first, 0), end) : min(max(last, 0), end) + 1]
+    expected = np.mean(inside[np.isfinite(inside)]) if np.isfinite(inside).any() else np.nan
+    found = mean_between(array, np.array([first]), np.array([last]))
+    np.testing.assert_allclose(found, [expected], atol=1e-9)
+
+
+def test_rows_get_the_mean_of_the_subsequences_that_hold_them() -> None:
+    measured = np.array([1.0, np.nan, 3.0])
+    means = of_rows(measured, np.array([0, 1, 2]), 2, 4, sided=False)
+    np.testing.assert_array_equal(means, [1.0, 1.0, 3.0, 3.0])
+
+
+def test_long_subsequences_count_by_the_quieter_of_their_sides() -> None:
+    measured = np.array([0.0] * 4 + [5.0] * 3)
+    found = of_rows(measured, np.arange(7), 4, 10, sided=True)
+    np.testing.assert_allclose(found, [0.0] * 6 + [2.5] + [5.0] * 3)
+
+
+def test_a_loud_detector_is_heard_beside_a_quiet_memory() -> None:
+    memory, detector = np.array([0.0, 0.0, 3.0]), np.array([0.0, 4.0, 0.0])
+    both = combine_with_detector(memory, detector, CONFIG)
+    assert both[0] == pytest.approx(0)
+    assert 1 < both[1] < 4
+    assert 2.5 < both[2] < 3
+
+
+def test_how_quiet_a_row_is_depends_on_the_last_rows_alone() -> None:
+    values = np.random.default_rng(0).standard_normal(200)
+    values[100:140] = values[100]
+    values[150] = np.nan
+    quiet = quietness(values, 16, CONFIG)
+    np.testing.assert_array_equal(quietness(values[60:], 16, CONFIG)[16:], quiet[76:])
+    assert quiet[116:140].min() > np.nanmax(quiet[:100]) + 3
+    assert np.isnan(quiet[150])
+    assert np.isnan(quiet[:11]).all()  # too few rows before
+
+
+def test_how_quiet_rows_are_does_not_depend_on_their_level() -> None:
+    values = np.random.default_rng(0).standard_normal(100)
+    np.testing.assert_allclose(
+        quietness(values, 16, CONFIG), quietness(values + 50, 16, CONFIG), atol=1e-6
+    )
