@@ -41,6 +41,7 @@ MAY_IMPORT = {
     "neighbours": {"series"},
     "network": {"recover", "series"},
     "scoring": {"neighbours", "network", "recover", "realize", "series"},
+    "wording": {"scoring", "series"},
     "events": {"scoring", "neighbours", "realize", "series"},
     "stream": {"scoring", "events", "series"},
     "plots": {"events", "series"},
@@ -49,14 +50,28 @@ MAY_IMPORT = {
     "report": {"plots", "events", "scoring", "estimator", "series"},
     "watch": {"stream", "events", "scoring", "estimator", "series"},
     "export": {"stream", "events", "scoring", "network", "fitted_model", "estimator", "series"},
-    "serve": {"stream", "plots", "events", "scoring", "network", "estimator", "report", "series"},
+    "serve": {
+        "stream",
+        "plots",
+        "events",
+        "scoring",
+        "network",
+        "estimator",
+        "report",
+        "series",
+        "wording",
+    },
     "fleet": {"plots", "events", "scoring", "network", "estimator", "series"},
 }
 MAY_IMPORT["fitted_model"] = {"stream", "plots", "events", "scoring", "series"}
 MAY_IMPORT["estimator"] = {
     "fitted_model", "events", "scoring", "network", "neighbours", "realize", "series",
 }  # fmt: skip
-MAY_IMPORT["bench"] = set(MAY_IMPORT) - {"report", "export", "serve", "fleet", "watch"}
+MAY_IMPORT["detection"] = {"estimator", "events", "report", "scoring"}
+MAY_IMPORT["bench"] = set(MAY_IMPORT) - {
+    "report", "export", "serve", "fleet", "watch", "detection",
+}  # fmt: skip
+
 WITHOUT_TORCH = {
     "arrays", "artifacts", "configuration", "errors", "json_text", "metrics", "neighbours",
     "replacing", "series", "simulate",

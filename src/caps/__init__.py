@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from caps.lazy import on_first_use
 
 if TYPE_CHECKING:
+    from caps.detection import Detection, detect
     from caps.errors import ArtifactError, CapsError, InputError
     from caps.estimator import CAPS
     from caps.metrics import Evaluation, evaluate
@@ -20,10 +21,12 @@ __all__ = [
     "CAPS",
     "ArtifactError",
     "CapsError",
+    "Detection",
     "Evaluation",
     "InputError",
     "Series",
     "__version__",
+    "detect",
     "evaluate",
     "read",
 ]

@@ -1,6 +1,6 @@
 """The errors CAPS raises on purpose. Each says what is wrong and names the remedy."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 
 class CapsError(Exception):
@@ -30,3 +30,15 @@ class UnknownColumn(InputError):
 
 class ArtifactError(CapsError):
     """A file or folder written by CAPS is truncated, edited, foreign or of another version."""
+
+
+def check_known(what: str, name: str, known: Iterable[str]) -> None:
+    """Refuse a name that is none of those known.
+
+    >>> check_known("sampler", "euler", ("ddpm", "ddim"))
+    Traceback (most recent call last):
+    ...
+    caps.errors.InputError: there is no sampler 'euler': choose from ddpm, ddim
+    """
+    if name not in known:
+        raise InputError(f"there is no {what} {name!r}", f"choose from {', '.join(known)}")

@@ -3,10 +3,13 @@
 import inspect
 import os
 from collections.abc import Callable, Iterable
+from html import escape
 from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self
 
+import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
@@ -86,7 +89,7 @@ class CAPS(FittedModel, BaseEstimator):  # type: ignore[misc]  # scikit-learn ha
         `progress` is called with what is being done and the share that is done.
         """
         options = self._options()
-        series = read_input(X, columns=self.columns, time=self.time)
+        series = read_input(X, columns=self.columns, time=self.time, reading=self.reading)
         train = series.training_part(self.train)
         alarm_rate(self.alarms, train.sampling.step)
         known = spans_of(series, () if known_anomalies is None else known_anomalies)
@@ -106,6 +109,19 @@ class CAPS(FittedModel, BaseEstimator):  # type: ignore[misc]  # scikit-learn ha
         write_configs(fitted)
         self.fitted_ = fitted
         return self
+
+    def fit_predict(self, X: Any, y: object = None) -> NDArray[np.int8]:
+        """Fit, then 1 for the rows of events in `X`, else 0."""
+        return self.fit(X).predict(X)
+
+    def _repr_html_(self) -> str:
+        if hasattr(self, "fitted_"):
+            return super()._repr_html_()
+        return f"<pre>{escape(repr(self))}</pre>"
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        # That of scikit-learn draws the parameters alone.
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write the fitted model as a folder of safetensors and JSON."""
@@ -143,7 +159,7 @@ class CAPS(FittedModel, BaseEstimator):  # type: ignore[misc]  # scikit-learn ha
         return FitOptions(**self.get_params(deep=False))
 
     def _read(self, X: Any) -> Series:
-        return read_channels(X, self.names_, time=self.time)
+        return read_channels(X, self.names_, time=self.time, reading=self.reading)
 
     def _kind_of(self, config: EventConfig) -> KindOf | None:
         facts = self._model().facts

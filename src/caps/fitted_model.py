@@ -1,6 +1,8 @@
 """What a fitted model does, be it `CAPS` or one that was exported: score, find events, stream."""
 
 import os
+from dataclasses import replace
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -70,6 +72,10 @@ class FittedModel:
         """One score in [0, 1] for each row, higher is more anomalous; not-a-number for no value."""
         return self.analyze(X).score
 
+    def score_samples(self, X: Any) -> FloatArray:
+        """As scikit-learn has it, the opposite: the higher, the more normal."""
+        return -self.decision_function(X)
+
     def predict(self, X: Any) -> NDArray[np.int8]:
         """1 for the rows of events, else 0."""
         return self.analyze(X).flag
@@ -81,7 +87,7 @@ class FittedModel:
         grid, rows, notes = on_regular_grid(series)
         config, _ = configs_of(fitted)
         return Analysis(
-            series=series,
+            series=_as_scored(series, fitted, grid, rows),
             grid=grid,
             rows=rows,
             fitted=fitted,
@@ -132,6 +138,19 @@ class FittedModel:
             SavedStreams(Path(state)).restore("", stream)
         return stream
 
+    def _repr_html_(self) -> str:
+        fitted = self._model()
+        rows = {
+            "channels": ", ".join(fitted.names),
+            "learned from": f"{fitted.facts.get('rows', 0):,} rows",
+            "alarm budget": f"{self.alarms}, a threshold of {self.threshold_:.3f}",
+        }
+        cells = "".join(
+            f"<tr><th>{name}</th><td>{escape(str(value))}</td></tr>" for name, value in rows.items()
+        )
+        notes = "".join(f"<li>{escape(note)}</li>" for note in self.notes_)
+        return f"<table>{cells}</table>" + (f"<ul>{notes}</ul>" if notes else "")
+
     def _model(self) -> Fitted:
         return self.fitted_
 
@@ -142,6 +161,14 @@ class FittedModel:
     def _kind_of(self, config: EventConfig) -> KindOf | None:
         """Names the kind of an event; None where it is not known well enough to be shown."""
         return None
+
+
+def _as_scored(series: Series, fitted: Fitted, grid: Series, rows: NDArray[np.intp]) -> Series:
+    """The series with the rates of its counters, which are told on the grid."""
+    if not fitted.counters:
+        return series
+    rated = fitted.rated(grid)
+    return replace(series, values=rated.values[rows], observed=rated.observed[rows])
 
 
 def write_configs(fitted: Fitted) -> None:

@@ -181,7 +181,7 @@ def test_a_set_that_is_not_there_is_an_error(data: Path, write_series: WriteSeri
     found = find_series([data])
     with pytest.raises(InputError, match="no series of the set 'eva'"):
         series_of("eva", found)
-    with pytest.raises(InputError, match="choose dev-mini, dev, tune, eva, full"):
+    with pytest.raises(InputError, match="choose from dev-mini, dev, tune, eva, full"):
         series_of("devil", found)
 
 

@@ -26,7 +26,7 @@ from caps.scoring import CalibrationConfig, ScoringConfig
 OF_CAPS = (
     "caps.recover.references.STRIDE",
     "caps.recover.contamination.CLEAR",
-    "caps.recover.visibility.LEAST",
+    "caps.recover.pairs.LEAST",
     "caps.realize.experts.LIMIT",
     "caps.series.scaling.CLIP",
     "caps.bench.execution.KNOWN_SHARE",

@@ -19,8 +19,8 @@ from caps.bench.studies.catalogue import STUDIES, run_study
 from caps.bench.studies.comparison import Comparison, Row
 from caps.bench.studies.contamination import _donate, natural_contamination
 from caps.bench.studies.context_gap import decompose
-from caps.bench.studies.parts import series_mark
 from caps.bench.studies.study import Report, Study, StudyRun, write_report, write_sections
+from caps.bench.studies.variants import series_mark
 from caps.bench.summary import cell_frame
 from caps.cli.main import main
 from caps.errors import InputError
@@ -213,7 +213,7 @@ def test_contaminated_references_hold_anomalies_of_other_series_only(
     scaled = Scaler.fit(train).transform(train)[:, 0]
     for method in (clean, dirty):
         method._mark = series_mark(train)
-    before, after = clean.references(scaled), dirty.references(scaled)
+    before, after = clean.references(scaled, 0), dirty.references(scaled, 0)
     changed = (before.windows != after.windows).any(axis=1)
     assert changed.sum() == round(0.3 * len(before))
     with np.load(dirty.donors) as stored:

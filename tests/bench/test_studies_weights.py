@@ -26,14 +26,14 @@ def run(tmp_path: Path) -> StudyRun:
 def test_what_pretrainings_share_is_trained_once(run: StudyRun, monkeypatch) -> None:
     monkeypatch.setattr("caps.bench.studies.weights.QUICK_CHECKED", 24)
     default, vae = trained(run, "default"), trained(run, "vae")
-    first, second = Pretrained.load(default.folder), Pretrained.load(vae.folder)
+    first, second = Pretrained.load(default), Pretrained.load(vae)
     assert second.preset.realize.mechanism == "vae"
     for name, value in first.representation.state_dict().items():
         assert value.equal(second.representation.state_dict()[name]), name
-    assert not vae.folder.with_name("vae-work").exists()
-    stamp = (vae.folder / MANIFEST).stat().st_mtime_ns
-    assert trained(run, "vae").minutes > 0
-    assert (vae.folder / MANIFEST).stat().st_mtime_ns == stamp
+    assert not vae.with_name("vae-work").exists()
+    stamp = (vae / MANIFEST).stat().st_mtime_ns
+    assert Pretrained.load(trained(run, "vae")).minutes > 0
+    assert (vae / MANIFEST).stat().st_mtime_ns == stamp
     other = replace(run, preset=replace(SMALL, mask_pool=8))
     with pytest.raises(InputError, match="made with other settings"):
         trained(other, "vae")
@@ -49,19 +49,17 @@ def test_recipes_change_what_they_are_named_after_and_nothing_else(run: StudyRun
     assert known["pairs-10000"].pairs == 12
     full = recipes(StudyRun(run.out, preset=SMALL))
     assert [full[f"pairs-{count}"].pairs for count in AMOUNTS] == list(AMOUNTS)
-    with pytest.raises(InputError, match="no recipe is called"):
+    with pytest.raises(InputError, match="there is no recipe"):
         trained(run, "gan")
 
 
 def test_priors_are_fitted_anew_without_training(run: StudyRun, tmp_path: Path) -> None:
     save_untrained_weights(tmp_path / "untrained")
     given = replace(run, weights=tmp_path / "untrained")
-    full, student = (
-        Pretrained.load(with_prior(given, kind).folder) for kind in ("full", "student")
-    )
+    full, student = (Pretrained.load(with_prior(given, kind)) for kind in ("full", "student"))
     assert [mode.prior.kind for mode in full.modes] == ["full"] * 3
     np.testing.assert_allclose(full.modes[0].prior.mean, student.modes[0].prior.mean)
     factor = full.modes[0].prior.factor
     assert not np.allclose(factor, np.diag(np.diag(factor)))
-    stamp = (with_prior(given, "full").folder / MANIFEST).stat().st_mtime_ns
-    assert (with_prior(given, "full").folder / MANIFEST).stat().st_mtime_ns == stamp
+    stamp = (with_prior(given, "full") / MANIFEST).stat().st_mtime_ns
+    assert (with_prior(given, "full") / MANIFEST).stat().st_mtime_ns == stamp

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from caps.cli.results import print_events
+from caps.cli.results import headline, print_events
 from caps.events import Event
 from caps.series import read
 
@@ -23,14 +23,40 @@ def test_an_event_takes_one_line_of_80_columns(capsys: pytest.CaptureFixture[str
     more = {"direction": "down", "size": 12.34, "contributions": {"cpu": 1.0}}
     print_events([Event(1, 10, 13, 11, 0.9964, 3e-6, "periodic", **more)], series)
     first = capsys.readouterr().out.splitlines()[2]
-    expected = "1 24-03-01 20:50 21:00 0.996 1/330,000 periodic cpu 12.3 down"
+    expected = "1 24-03-01 20:50 21:00 medium 1/330,000 periodic cpu 12.3 down"
     assert " ".join(first.split()) == expected
     print_events([Event(1, 40, 60, 50, 0.9, 0.0)], series)  # over midnight
     second = capsys.readouterr().out.splitlines()[2]
-    assert second.startswith("1      24-03-01 23:20  24-03-02 00:55  0.900  < 1e-6")
+    assert second.startswith("1      24-03-01 23:20  24-03-02 00:55  high   < 1e-6")
 
 
 @pytest.mark.usefixtures("narrow")
 def test_events_without_times_have_row_numbers(capsys: pytest.CaptureFixture[str]) -> None:
     print_events([Event(1, 10, 13, 11, 0.5)], read(np.zeros(ROWS)))
-    assert capsys.readouterr().out.splitlines()[2].split() == ["1", "10", "12", "0.500"]
+    assert capsys.readouterr().out.splitlines()[2].split() == ["1", "10", "12"]
+
+
+def weak(count: int, p_value: float | None = 3e-4) -> list[Event]:
+    return [Event(number + 1, number, number + 1, number, 0.8, p_value) for number in range(count)]
+
+
+@pytest.mark.parametrize(
+    ("events", "chance", "said"),
+    [
+        ([], None, "no events"),
+        ([], 2.0, "no events; about 2 expected by chance"),
+        (weak(7), 6.0, "nothing stands out: 7 events of low severity, about 6 expected by chance"),
+        (weak(40), 6.0, "40 events: 40 low; about 6 expected by chance"),
+        (
+            [*weak(2), *weak(1, 1e-5), *weak(1, 1e-9)],
+            2.0,
+            "4 events: 1 high, 1 medium, 2 low; about 2 expected by chance",
+        ),
+        (weak(1), None, "1 event: 1 low"),
+        (weak(1, None), None, "1 event"),
+    ],
+)
+def test_the_headline_tells_what_stands_out(
+    events: list[Event], chance: float | None, said: str
+) -> None:
+    assert headline(events, chance) == said

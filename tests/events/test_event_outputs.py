@@ -51,6 +51,7 @@ def test_the_record_holds_rows_times_and_shares(analysis: Analysis, event: Expla
         "peak": str(time[PEAK]),
         "score": analysis.score[PEAK],
         "p_value": event.p_value,
+        "severity": "high",
         "kind": None,
         "kind_scores": {},
         "direction": "up",
@@ -106,12 +107,12 @@ def test_every_output_writes_times_as_it_always_did(analysis: Analysis, event: E
 def test_outputs_have_their_keys(analysis: Analysis, event: Explanation) -> None:
     found = outputs(analysis, event)
     assert list(found["table"]) == [
-        "event", "start", "end", "peak", "start_row", "end_row", "score", "p_value", "kind",
-        "direction", "size", "channel", "contribution_load", "contribution_heat",
+        "event", "start", "end", "peak", "start_row", "end_row", "score", "p_value", "severity",
+        "kind", "direction", "size", "channel", "contribution_load", "contribution_heat",
     ]  # fmt: skip
     assert list(found["command"]) == [
         "event", "start_row", "end_row", "peak_row", "start", "end", "peak", "score", "p_value",
-        "kind", "direction", "size", "contributions", "reason",
+        "severity", "kind", "direction", "size", "contributions", "reason",
     ]  # fmt: skip
     assert list(found["fleet"]) == list(COLUMNS["events"])
     assert found["fleet"]["series"] == "pump"

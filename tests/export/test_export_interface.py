@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from caps import CAPS
 from caps.export import OnnxModel
 
-FITTING = {"fit", "save", "load", "set_fit_request"}
+FITTING = {"fit", "fit_predict", "save", "load", "set_fit_request"}
 READING = {"load", "from_bytes"}
 
 

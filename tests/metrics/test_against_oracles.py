@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 
 from caps.metrics import acf_window, auc_pr, auc_roc, evaluate, standard_f1, vus
 from caps.metrics.affiliation import affiliation_sweep
-from caps.metrics.levels import levels_of
+from caps.metrics.levels import FirstAbove, levels_of
 from caps.metrics.range_wise import range_sweep
 from caps.metrics.scored import Events
-from caps.metrics.search import FirstAbove
 from oracles import affiliation as naive_affiliation
 from oracles import points as naive_points
 from oracles import range_wise as naive_range_wise

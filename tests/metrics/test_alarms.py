@@ -16,7 +16,7 @@ from caps.metrics import (
     nab_score,
     ucr_top_1,
 )
-from caps.metrics.alarms import MERGE_GAP
+from caps.metrics.events import MERGE_GAP
 from caps.metrics.nab import EXACT
 from caps.scoring import EventRules, event_spans
 from oracles import events as naive

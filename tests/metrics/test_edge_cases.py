@@ -147,7 +147,7 @@ def test_a_series_no_longer_than_the_window_is_refused():
 
 
 def test_an_unknown_protocol_is_refused():
-    with pytest.raises(InputError, match="choose 'caps' or 'tsb-ad'"):
+    with pytest.raises(InputError, match="choose from caps, tsb-ad"):
         evaluate(SCORES, LABELS, protocol="other", window=5)
 
 

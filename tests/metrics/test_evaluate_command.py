@@ -88,7 +88,7 @@ def test_undefined_metrics_are_null(run, frame):
         (lambda f: f.assign(score="high"), "name columns of numbers"),
         (lambda f: f.head(0), "give at least two rows"),
         (lambda f: b"", "name a file with a header"),
-        (lambda f: b"\xff\xfe\x00score", "give its encoding="),
+        (lambda f: b"\xff\xfe\x00score", "give its --encoding"),
         (lambda f: None, "name a CSV or Parquet file"),
     ],
 )

@@ -46,12 +46,13 @@ def test_queries_equal_loops_over_all_subsequences(form: Form, level: float) -> 
     starts = np.arange(0, 237, 17)
     subsequences = paa(values, starts, length, CONFIG.segments)
     shifted = subsequences[:3] + np.float32(0.1)
-    stored = index.forms.in_form(form)
-    inside = index.query(subsequences, index.overlapping(starts))[form].distance
-    outside = index.query(shifted)[form].distance
+    which = FORMS.index(form)
+    stored = index.forms.stacked[which]
+    inside = index.query(subsequences, index.overlapping(starts)).distance[which]
+    outside = index.query(shifted).distance[which]
     for found, queries, here in [(inside, subsequences, starts), (outside, shifted, [None] * 3)]:
         for row, start in enumerate(here):
-            mine = in_forms(queries, CONFIG.least_std).in_form(form)[row]
+            mine = in_forms(queries, CONFIG.least_std).stacked[which, row]
             expected = naive_nearest(mine, stored, index.starts, start, length)
             assert found[row] == pytest.approx(expected, rel=1e-5, abs=1e-6)
 
@@ -68,7 +69,8 @@ def test_a_subsequence_with_nothing_to_compare_with_is_unknown() -> None:
     starts = np.arange(3)
     index = SubsequenceIndex(4, starts, np.zeros((3, 4), np.float32), CONFIG.least_std)
     found = index.query(np.zeros((1, 4), np.float32), index.overlapping(starts[:1]))
-    assert all(np.isnan(each.distance[0]) for each in found.values())
+    assert np.isnan(found.distance).all()
+    assert (found.of_divisions == -1).all()
 
 
 def test_the_size_of_an_index_and_its_segments_are_settings() -> None:
@@ -106,9 +108,10 @@ def test_the_exclusion_zone_holds_exactly_what_overlaps() -> None:
 def test_near_ties_are_settled_for_the_nearer() -> None:
     stored = np.repeat(np.float32([[0.01], [0.001], [1.0]]), 4, axis=1)
     index = SubsequenceIndex(4, 4 * np.arange(3), stored, CONFIG.least_std)
-    found = index.query(np.zeros((1, 4), np.float32), exact=True)["raw"]
-    assert found.index.tolist() == [1]
-    assert found.distance[0] == pytest.approx(0.001, rel=1e-4)
+    found = index.query(np.zeros((1, 4), np.float32), exact=True)
+    raw = FORMS.index("raw")
+    assert found.index[raw].tolist() == [1]
+    assert found.distance[raw, 0] == pytest.approx(0.001, rel=1e-4)
 
 
 def test_a_small_index_reaches_evenly_over_the_training_part() -> None:
@@ -138,13 +141,13 @@ def test_the_nearest_of_every_division_equals_a_loop_over_all(
     low = rng.integers(0, count, 6)
     high = np.minimum(count, low + rng.integers(0, count, 6))
     low[:2], high[:2] = 0, (0, count)  # of all, and of none
-    found = index.query(queries, (low, high), exact=exact)[form]
+    found, number = index.query(queries, (low, high), exact=exact), FORMS.index(form)
     for row, query in enumerate(queries):
         naive = naive_nearest_of_divisions(
             query, index.subsequences, form, 0.1, divisions, range(low[row], high[row])
         )
         mine, _, _ = naive_form(query, form, 0.1)
-        for division, which in enumerate(found.of_divisions[row].tolist()):
+        for division, which in enumerate(found.of_divisions[number, :, row].tolist()):
             if which < 0:
                 assert naive[division] == np.inf
                 continue
@@ -153,7 +156,8 @@ def test_the_nearest_of_every_division_equals_a_loop_over_all(
             distance = np.sqrt(np.mean((mine - stored) ** 2))
             assert distance == pytest.approx(naive[division], rel=1e-3, abs=1e-3)
         nearest = min(naive) if np.isfinite(min(naive)) else np.nan
-        assert found.distance[row] == pytest.approx(nearest, rel=1e-3, abs=1e-3, nan_ok=True)
+        distance = found.distance[number, row]
+        assert distance == pytest.approx(nearest, rel=1e-3, abs=1e-3, nan_ok=True)
 
 
 def test_exact_queries_find_the_same_whatever_else_is_looked_up() -> None:
@@ -167,11 +171,8 @@ def test_exact_queries_find_the_same_whatever_else_is_looked_up() -> None:
     for row in (0, 1, 127, 128, 300, 499):
         one = slice(row, row + 1)
         alone = index.query(queries[one], (zone[0][one], zone[1][one]), exact=True)
-        for form in FORMS:
-            for name in ("distance", "index", "of_divisions"):
-                np.testing.assert_array_equal(
-                    getattr(alone[form], name), getattr(whole[form], name)[one]
-                )
+        for name in ("distance", "index", "of_divisions"):
+            np.testing.assert_array_equal(getattr(alone, name), getattr(whole, name)[..., one])
 
 
 def test_divisions_are_equal_spans_of_the_training_part() -> None:

@@ -8,8 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from caps.realize import Preset, Pretrained, preset_named
-from caps.realize.direct import draw_source_residuals
+from caps.realize import Preset, Pretrained, draw_source_residuals, preset_named
 from caps.realize.presets import resized
 from caps.realize.pretrain import Pretraining
 from caps.realize.unet import Condition

@@ -292,8 +292,8 @@ def test_codes_are_standardised_and_kept_from_running_away() -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"prediction": "score"}, "use noise or velocity"),
-        ({"mechanism": "gan"}, "use diffusion, sequence or vae"),
+        ({"prediction": "score"}, "choose from noise, velocity"),
+        ({"mechanism": "gan"}, "choose from diffusion, sequence, vae"),
         ({"semantic_blur": 1.0}, "choose it in"),
         ({"outside_spread": 0.0}, "choose it in"),
         ({"channels": (64, 100)}, "round them up"),

@@ -57,7 +57,7 @@ def test_a_preset_survives_json(name: str) -> None:
 
 
 def test_unknown_names_and_fields_are_refused() -> None:
-    with pytest.raises(InputError, match="use one of cpu, paper, tiny"):
+    with pytest.raises(InputError, match="choose from cpu, paper, tiny"):
         preset_named("gpu")
     values = preset_to_dict(preset_named("tiny"))
     with pytest.raises(ArtifactError, match="colour"):

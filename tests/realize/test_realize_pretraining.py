@@ -15,11 +15,10 @@ from caps.artifacts import MANIFEST, read_manifest
 from caps.errors import InputError
 from caps.realize import Pretrained, preset_named
 from caps.realize.checks import realization_checks, sampler_table
-from caps.realize.modes import knowledge_modes
 from caps.realize.presets import resized
 from caps.realize.pretrain import Pretraining
 from caps.realize.samplers import Sampler
-from caps.realize.source import encode_source, mode_sources
+from caps.realize.source import encode_source, mode_sources, organise
 from caps.represent import RepresentConfig
 from caps.simulate import FAMILIES, PairBatch, load_pairs
 
@@ -88,7 +87,8 @@ def test_the_modes_are_fitted_to_the_pairs_of_their_family(tiny_run: FinishedRun
 def test_batches_of_an_expert_hold_scaled_residuals_of_its_mode_only(tiny_run: FinishedRun) -> None:
     pairs = load_pairs(tiny_run.work / "pairs")
     source = encode_source(tiny_run.returned.representation, pairs)
-    fitted = mode_sources(source, knowledge_modes(pairs.family), pool=8, seed=0)
+    modes = organise(pairs.family, source.semantic_code.numpy(), 0, seed=0)
+    fitted = mode_sources(source, modes, pool=8, seed=0)
     for k, mode in enumerate(fitted):
         residual = mode.batches("diffusion")(64, np.random.default_rng(0))
         sequence = mode.batches("sequence")(64, np.random.default_rng(0))

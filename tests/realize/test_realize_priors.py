@@ -8,8 +8,8 @@ from torch import Tensor
 
 from caps.errors import InputError
 from caps.realize import PRIORS, MaskPool, fit_prior, select_modes
-from caps.realize.modes import kmeans_modes, knowledge_modes, organise
 from caps.realize.router import Router, RouterStage
+from caps.realize.source import organise
 from caps.simulate import FAMILIES
 from caps.training import Schedule, seeded, train
 
@@ -108,7 +108,7 @@ def test_the_families_are_the_default_modes() -> None:
     modes = organise(family, np.zeros((4, 2)), 0, seed=0)
     assert modes.names == FAMILIES
     assert modes.assignment.tolist() == [2, 0, 1, 1]
-    assert knowledge_modes(family).assignment.dtype == np.int64
+    assert modes.assignment.dtype == np.int64
 
 
 @pytest.mark.parametrize("count", [1, 3, 5, 7])
@@ -121,14 +121,14 @@ def test_kmeans_finds_the_heaps_that_the_codes_form(count: int) -> None:
     assert len(modes) == len(modes.names) == count
     # One heap, one cluster, whatever its number.
     assert len(set(zip(heap, modes.assignment, strict=True))) == count
-    again = kmeans_modes(codes, count, seed=0)
+    again = organise(np.ones(700), codes, count, seed=0)
     np.testing.assert_array_equal(again.assignment, modes.assignment)
 
 
 @pytest.mark.parametrize("count", [-1, 8])
 def test_a_number_of_clusters_that_the_codes_cannot_fill_is_refused(count: int) -> None:
     with pytest.raises(InputError, match="choose another K"):
-        kmeans_modes(np.zeros((7, 2)), count, seed=0)
+        organise(np.zeros(7), np.zeros((7, 2)), count, seed=0)
 
 
 def test_the_router_learns_modes_that_are_plain_in_the_codes() -> None:

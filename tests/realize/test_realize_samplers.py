@@ -192,7 +192,7 @@ def test_estimates_beyond_the_range_of_the_data_are_cut() -> None:
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [(("euler", 10), "use ddpm, ddim or dpm"), (("ddim", 1), "at least 2")],
+    [(("euler", 10), "choose from ddpm, ddim, dpm"), (("ddim", 1), "at least 2")],
 )
 def test_an_unknown_or_too_short_sampler_is_refused(
     arguments: tuple[str, int], message: str

@@ -79,9 +79,9 @@ def incidents(bases: Bases, rng: np.random.Generator) -> Iterator[tuple[int, ...
     view = np.lib.stride_tricks.sliding_window_view(bases.series[0], WINDOW)
     kinds = rng.choice(usable, KINDS, replace=False)
     for turn in range(60):
-        made = draft(int(kinds[turn % KINDS]), 8, bases, WINDOW, rng)
-        for row in np.flatnonzero(made.accepted)[:2]:
-            pair = made.pairs[[row]]
+        pairs, accepted = draft(int(kinds[turn % KINDS]), 8, bases, WINDOW, rng)
+        for row in np.flatnonzero(accepted)[:2]:
+            pair = pairs[[row]]
             same = (view == pair.normal[0]).all(axis=1)
             if same.sum() == 1:
                 yield int(same.argmax()), pair.anomalous[0], pair.support[0]

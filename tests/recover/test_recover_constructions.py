@@ -17,7 +17,7 @@ from caps.recover import (
     reference_windows,
 )
 from caps.recover import injection as rules
-from caps.recover.visibility import LEAST, local_std, visible
+from caps.recover.pairs import LEAST, local_std, visible
 
 every_construction = pytest.mark.parametrize("construction", CONSTRUCTIONS)
 
@@ -202,7 +202,7 @@ def test_impossible_requests_are_refused_with_a_remedy(
         ({"modes": [3]}, "name each of 0 to 2"),
         ({"excluded": 5}, "exclude one of several"),
         ({"modes": [1], "excluded": 1}, "exclude one of several"),
-        ({"construction": "magic"}, "use one of caps"),
+        ({"construction": "magic"}, "choose from caps"),
         ({"construction": "injection", "excluded": 0}, "no modes to exclude"),
     ):
         with pytest.raises(InputError, match=words):

@@ -178,3 +178,10 @@ def test_how_quiet_rows_are_does_not_depend_on_their_level() -> None:
     np.testing.assert_allclose(
         quietness(values, 16, CONFIG), quietness(values + 50, 16, CONFIG), atol=1e-6
     )
+
+
+def test_the_clock_is_bounded_neither_by_subsequences_nor_by_forecasts() -> None:
+    nothing, loud = np.zeros(ROWS), np.full(ROWS, 4.0)
+    assert (in_hindsight({1: nothing}, [nothing], CONFIG, [loud]) > 3.5).all()
+    assert (in_hindsight({1: nothing}, [], CONFIG, [loud]) > 3.5).all()
+    assert (by_the_past({1: nothing}, {1: nothing}, [nothing], CONFIG, [loud]) > 3.5).all()

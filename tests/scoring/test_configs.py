@@ -17,6 +17,7 @@ from caps.neighbours import CounterpartConfig, NeighbourConfig, OverlapConfig
 from caps.network import DetectorConfig
 from caps.scoring import (
     CalibrationConfig,
+    CounterConfig,
     EventRules,
     FitOptions,
     ModelConfig,
@@ -31,10 +32,12 @@ SOURCE = Path(__file__).parents[2] / "src" / "caps"
 ROOMS = ("neighbours", "scoring", "network", "events", "stream")
 # Numbers that change no score: {module: names}.
 SPEED = {
+    "events/events.py": {"SEVERITIES"},  # the same for every model, so that events compare
     "neighbours/index.py": {"CACHED", "LEAST_AT_ONCE"},
     "network/detector.py": {"BATCH"},
     "network/few_windows.py": {"FEW"},
     "network/windowed.py": {"GROUP", "CHUNK"},
+    "scoring/contexts.py": {"PIECE"},
     "scoring/measures.py": {"SEVERAL", "PIECE"},
     "stream/stream.py": {"GROUP"},
 }
@@ -51,13 +54,20 @@ SHOWN = {  # texts, progress, files, and which channels are named
     "scoring/detectors.py": {"RECOVERING"},
     "scoring/evidence.py": {"NOTABLE"},
     "scoring/fitted.py": {"USED_UP"},
+    "scoring/remarks.py": {
+        "MOSTLY_ZERO",
+        "AT_BOUND",
+        "FEWEST_VALUES",
+        "BOUNDS",
+        "FEWEST_ROWS",
+    },
     "scoring/storage.py": {"VERSION"},
     "scoring/training_part.py": {"MOST_NAMED"},
     "stream/storage.py": {"VERSION"},
 }
 CONFIGS = (
     *(NeighbourConfig, CounterpartConfig, OverlapConfig),
-    *(ScoringConfig, CalibrationConfig, ModelConfig, DetectorConfig, EventRules),
+    *(ScoringConfig, CalibrationConfig, CounterConfig, ModelConfig, DetectorConfig, EventRules),
     *(EventConfig, ArrivalConfig, DriftConfig, StreamConfig),
 )
 

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from caps.errors import InputError
+from caps.scoring import FitOptions, fit, read_input
 from caps.scoring.spans import EventRules, event_spans
 
 RULES = EventRules(merge_gap=3)
@@ -106,3 +107,22 @@ def test_by_the_past_later_rows_change_no_earlier_row(seed: int, row: int) -> No
 def test_an_edge_that_is_no_share_is_refused(edge: object) -> None:
     with pytest.raises(InputError, match="between 0 and 1"):
         EventRules(edge=edge)  # type: ignore[arg-type]
+
+
+def test_bursts_that_are_usual_in_one_channel_hide_no_spike_of_another() -> None:
+    """From what on a row is odd by itself is told channel by channel."""
+    rng, rows, spike = np.random.default_rng(3), 3000, 2600
+    errors = np.zeros(rows)
+    for start in range(20, rows, 100):
+        errors[start : start + 3] = rng.integers(3, 12)
+    load = np.sin(np.arange(rows) * 2 * np.pi / 48) + 0.1 * rng.standard_normal(rows)
+    load[spike : spike + 4] += 2.5
+    series = read_input(np.column_stack([load, errors]))
+    model = fit(series, 1500, None, FitOptions(detector=None, causal=True))
+    calm, bursting = (each.fresh for each in model.channels)
+    assert bursting > calm + 1
+    found = model.score(series)
+    events = event_spans(
+        found.score, model.threshold("1/1000"), model.calibration.rules, found.local, causal=True
+    )
+    assert any(start < spike + 4 and end > spike for start, end in events.tolist())

@@ -57,6 +57,24 @@ def test_scores_do_not_depend_on_where_a_file_begins_and_ends(
 
 
 @pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("first", [300, 600, 617])
+def test_a_row_with_all_that_is_followed_around_it_scores_alike(first: int, causal: bool) -> None:
+    """In slices of files that begin and end elsewhere, with more than the span on either side."""
+    training, values = 600, waves(rows=4500)
+    model = fit(
+        read_input(values[:, None]), training, None, FitOptions(detector=None, causal=causal)
+    )
+    whole, part = (
+        model.score(read_input(each[:, None])).score for each in (values, values[first:-99])
+    )
+    memory = model.channels[0].memory
+    reach = memory.novelty_pace + 200
+    change = np.abs(whole[first:-99] - part)[reach:-reach]
+    assert len(change) > 1500
+    assert change.max() < 0.01
+
+
+@pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize(("first", "last"), SLICES)
 def test_without_following_slices_are_compared_as_the_whole_is(
     first: int, last: int, causal: bool

@@ -258,7 +258,7 @@ def test_labels_are_left_out_with_a_note_unless_they_are_named(name: str, label:
     assert series.channels == ("load",)
     (note,) = [note for note in series.notes() if repr(name) in note]
     assert "it is left out" in note
-    assert "name it in columns= (--columns)" in note
+    assert "name it in columns=" in note
     named = read(source, columns=["load", name])
     assert named.channels == ("load", name)
     assert not any("left out" in note or "suggests" in note for note in named.notes())
@@ -272,7 +272,7 @@ def test_a_column_called_like_a_label_with_other_values_is_a_channel_with_a_note
 
 
 def test_nothing_but_a_label_is_refused_with_the_way_to_use_it() -> None:
-    with pytest.raises(InputError, match=r"nothing to read but is_anomaly.*columns= \(--columns\)"):
+    with pytest.raises(InputError, match=r"nothing to read but is_anomaly.*columns="):
         read({"time": [1, 2], "is_anomaly": [0, 1]})
 
 
@@ -347,7 +347,7 @@ def test_ids_may_be_numbers_and_files_are_read_too(tmp_path: Any) -> None:
 
 
 def test_trouble_in_one_series_names_it() -> None:
-    backwards = {**LONG, "time": LONG["time"][::-1]}
+    backwards = {**LONG, "time": [f"2024-01-0{day}" for day in (3, 1, 1, 2, 2)]}
     with pytest.raises(InputError, match="series 'b': column 'time' goes back in time"):
         read_many(backwards, id="host", value="load")
     assert len(read_many(backwards, id="host", value="load", sort=True)) == 2

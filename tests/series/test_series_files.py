@@ -45,7 +45,7 @@ def test_commas_inside_quotes_do_not_mislead(tmp_path: Path) -> None:
 
 
 def test_a_decimal_comma_is_named_as_the_remedy_and_then_read(tmp_path: Path) -> None:
-    path = write(tmp_path, "time;load\n2024-01-01;1,5\n2024-01-02;2,5\n")
+    path = write(tmp_path, 'time,load\n2024-01-01,"1,5"\n2024-01-02,"2,5"\n')
     with pytest.raises(InputError, match='give decimal=","'):
         read(path)
     assert values(read(path, decimal=",")) == [1.5, 2.5]
@@ -184,7 +184,8 @@ def test_paths_that_cannot_be_opened_are_refused(tmp_path: Path) -> None:
     [
         {"decimal": "xx"},
         {"decimal": ""},
-        {"decimal": None},
+        {"thousands": "xx"},
+        {"thousands": ".", "decimal": "."},
         {"decimal": ";", "delimiter": ";"},
         {"delimiter": ";;"},
         {"delimiter": '"'},

@@ -1,6 +1,7 @@
 """The API as a client meets it: upload, fit, score, events, budget, report, delete."""
 
 import io
+import re
 from pathlib import Path
 
 import httpx
@@ -283,3 +284,46 @@ def test_a_label_is_left_out_of_an_upload_unless_it_is_named(client: httpx.Clien
     finally:
         for name in ("labelled", "named"):
             client.delete(f"/v1/series/{name}")
+
+
+@pytest.mark.parametrize(
+    ("text", "fields"),
+    [
+        ("time;load\n2024-01-01;1,5\n2024-01-02;2,5\n", {}),
+        ('time,load\n2024-01-01,"1,5"\n2024-01-02,"2,5"\n', {"decimal": ","}),
+        ("time\tload\n2024-01-01\t1.5\n2024-01-02\t2.5\n", {"delimiter": "tab"}),
+        ("time,load\n2024-01-02,2.5\n2024-01-01,1.5\n2024-01-03,3.5\n", {"sort": "true"}),
+        ("date,load\n02/01/2024,1.5\n03/01/2024,2.5\n", {"time_format": "%d/%m/%Y"}),
+        ("time,load,host\n2024-01-01,1.5,3\n2024-01-02,2.5,4\n", {"exclude": ["host"]}),
+        ("time,load\n7,1.5\n3,2.5\n9,1\n", {"no_time": "true", "exclude": ["time"]}),
+    ],
+)
+def test_an_upload_is_read_as_its_fields_say(
+    client: httpx.Client, text: str, fields: dict[str, str]
+) -> None:
+    answer = client.post("/v1/series", params={"name": "written", **fields}, content=text)
+    try:
+        assert answer.status_code == 201, answer.text
+        assert answer.json()["channels"] == ["load"]
+        lines = client.get("/v1/series/written/lines").json()["lines"]
+        assert lines[0]["y"][:2] == [1.5, 2.5]
+    finally:
+        client.delete("/v1/series/written")
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("time,load\n2024-01-02,2\n2024-01-01,1\n2024-01-03,3\n", "'sort'"),
+        ('time,load\n2024-01-01,"1,000"\n2024-01-02,"2,000"\n', "'thousands' , if 1,000 is 1000"),
+        ("date,load\n02/01/2024,1.5\n03/01/2024,2.5\n", "'time format'"),
+        ("time,id,load\n1,a,1\n1,b,2\n2,a,1\n2,b,3\n", "upload each series as a file of its own"),
+    ],
+)
+def test_a_refused_upload_names_fields_and_no_keywords(
+    client: httpx.Client, text: str, named: str
+) -> None:
+    answer = client.post("/v1/series", params={"name": "refused"}, content=text)
+    assert answer.status_code == 422, answer.text
+    assert named in answer.json()["remedy"]
+    assert not re.search(r"\w=|--", answer.json()["problem"] + answer.json()["remedy"])

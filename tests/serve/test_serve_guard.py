@@ -168,7 +168,7 @@ def test_a_body_of_several_gzip_members_is_read_whole(known: httpx.Client) -> No
         (b"a,b\n1,x\n2,3\n", 422, "number"),
         ((",".join("abcdefghijklmnopqrstuvwxyz") + "\n").encode(), 413, "columns"),
         (b"a\n" + b"1\n" * 6_000, 413, "rows"),
-        (b"time,a\n2024-01-02,1\n2024-01-01,2\n", 422, "sort"),
+        (b"time,a\n2024-01-02,1\n2024-01-01,2\n2024-01-03,3\n", 422, "sort"),
         (b"\xff\xfe\x00\x01", 422, "encoding"),
     ],
     ids=["empty", "gzip", "parquet", "zip", "text", "wide", "long", "unsorted", "utf-16"],

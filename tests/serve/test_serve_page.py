@@ -174,6 +174,29 @@ def test_a_file_that_cannot_be_read_says_why(opened: Callable[..., "Page"]) -> N
     page.locator(".drop").wait_for()
 
 
+@pytest.mark.parametrize("size", [{"width": 1280, "height": 900}, PHONE], ids=["desk", "phone"])
+def test_a_refusal_names_a_field_of_the_page_that_reads_the_file(
+    opened: Callable[..., "Page"], client: httpx.Client, size: dict[str, int]
+) -> None:
+    table = broken_table(60).sample(frac=1, random_state=0)
+    file = {"name": "shuffled.csv", "mimeType": "text/csv", "buffer": csv_of(table)}
+    page = opened(quiet=False, viewport=size)
+    page.set_input_files("#file", file)
+    page.locator(".alert").wait_for()
+    said = page.locator(".alert").inner_text()
+    assert "'sort'" in said
+    assert "sort=" not in said
+    page.locator("summary", has_text="How the file is written").click()
+    page.get_by_label("sort", exact=True).check()
+    wide = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
+    assert wide <= 0
+    page.set_input_files("#file", file)
+    page.locator("h1", has_text="shuffled").wait_for()
+    for name in [each["name"] for each in client.get("/v1/series").json()]:
+        if name.startswith("shuffled"):
+            client.delete(f"/v1/series/{name}")
+
+
 def test_a_million_rows_zoom_to_the_single_spike(
     opened: Callable[..., "Page"], client: httpx.Client
 ) -> None:

@@ -148,14 +148,10 @@ def test_a_spike_is_one_short_live_event_without_an_echo(of_rough: CAPS, size: f
     stream = of_rough.stream()
     _, closed = fed(stream, frame, 200)
     (event,) = events_near([*closed, *ended(stream)], SPIKE - TRAIN, 128)
-    assert event.start == event.peak == SPIKE - TRAIN
+    assert event.start == SPIKE - TRAIN
     assert len(event) <= 3
 
 
-@pytest.mark.xfail(
-    reason="contexts longer than echo_length keep their oddness: echoes 17 to 65 rows later",
-    strict=False,
-)
 def test_a_spike_on_a_wave_has_no_echo_either(model: CAPS) -> None:
     values = noisy_wave(ROWS)
     values[SPIKE] += 12
@@ -175,7 +171,7 @@ def test_a_spike_within_the_echo_of_another_is_an_event_of_its_own(
     again = of_rough.stream(state=tmp_path / "state")
     closed += [*fed(again, frame[between:], 50)[1], *ended(again)]
     near = events_near(closed, SPIKE - TRAIN, later + 1)
-    assert [event.peak for event in near] == [SPIKE - TRAIN, SPIKE + later - TRAIN]
+    assert [event.start for event in near] == [SPIKE - TRAIN, SPIKE + later - TRAIN]
     assert max(len(event) for event in near) <= MERGE_GAP
     assert rows_of(closed) == rows_of(of_rough.analyze(frame).spans)
 

@@ -113,6 +113,33 @@ def predator_and_prey(rng: np.random.Generator, length: int) -> Series:
     return np.log(np.array(out)[SETTLE:])
 
 
+def heavy_tails(rng: np.random.Generator, length: int) -> Series:
+    """Shocks without a fourth moment, like latencies."""
+    shocks = rng.standard_t(3, length + SETTLE)
+    return np.asarray(lfilter([1.0], [1.0, -0.7], shocks))[SETTLE:]
+
+
+def rounded_sensor(rng: np.random.Generator, length: int) -> Series:
+    """A slow process read in coarse steps: the same values come again and again."""
+    return np.round(4 * _autoregression(rng, length, 0.98)) / 4
+
+
+def rush_hours(rng: np.random.Generator, length: int) -> Series:
+    """Counts whose rate has two peaks a day of 144 rows, and days that differ a little."""
+    place = np.arange(length) / 144
+    busy = np.exp(-((place % 1 - 0.35) ** 2) / 0.005) + np.exp(-((place % 1 - 0.72) ** 2) / 0.01)
+    day = rng.lognormal(0.0, 0.1, length // 144 + 1)[place.astype(int)]
+    return rng.poisson(day * (5 + 40 * busy)).astype(float)
+
+
+def growth(rng: np.random.Generator, length: int) -> Series:
+    """A daily pattern whose level triples over the whole: what was new becomes usual."""
+    place = np.arange(length)
+    level = 1 + 2 * place / length
+    season = 0.3 * np.sin(place * 2 * np.pi / 144)
+    return level * (1 + season) + 0.05 * level * rng.standard_normal(length)
+
+
 UNSEEN: dict[str, Make] = {
     "threshold autoregression": threshold_autoregression,
     "volatility clusters": volatility_clusters,
@@ -126,4 +153,8 @@ UNSEEN: dict[str, Make] = {
     "relaxation oscillator": relaxation_oscillator,
     "gusts": gusts,
     "predator and prey": predator_and_prey,
+    "heavy tails": heavy_tails,
+    "rounded sensor": rounded_sensor,
+    "rush hours": rush_hours,
+    "growth": growth,
 }

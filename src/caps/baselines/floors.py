@@ -8,7 +8,16 @@ from caps.arrays import FloatArray
 from caps.baselines.protocol import checked
 
 
-class Random:
+class Floor:
+    """Learns nothing from a training part."""
+
+    def fit(self, train: FloatArray) -> Self:
+        """Only look whether it is one."""
+        checked(train)
+        return self
+
+
+class Random(Floor):
     """Uniform random scores, the same at every call.
 
     >>> Random(seed=0).score(np.zeros((2, 1))).round(3)
@@ -18,26 +27,16 @@ class Random:
     def __init__(self, seed: int) -> None:
         self.seed = seed
 
-    def fit(self, train: FloatArray) -> Self:
-        """Nothing to learn."""
-        checked(train)
-        return self
-
     def score(self, series: FloatArray) -> FloatArray:
         """A random number for every row."""
         return np.random.default_rng(self.seed).random(len(checked(series)))
 
 
-class Flat:
+class Flat(Floor):
     """The same score for every row: 0 calls nothing anomalous, 1 calls everything so."""
 
     def __init__(self, level: float) -> None:
         self.level = level
-
-    def fit(self, train: FloatArray) -> Self:
-        """Nothing to learn."""
-        checked(train)
-        return self
 
     def score(self, series: FloatArray) -> FloatArray:
         """The level for every row."""

@@ -52,10 +52,8 @@ class TcnSupervised(DetectorReference):
         return super().fit(train)
 
     def learn(self, references: References, column: int) -> Detector:
-        """Train on the labels under the references; rows before a short series are normal."""
-        rows = references.starts[:, None] + np.arange(references.windows.shape[1])
-        labels = np.asarray((rows >= 0) & self._marks[np.maximum(rows, 0)])
-        seed = self.seed + column
+        """Train on the labels under the references."""
+        labels, seed = references.labels(self._marks), self.seed + column
         with seeded(seed, "supervised"):
             detector = Detector(self.config)
         config = self.config

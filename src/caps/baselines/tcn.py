@@ -35,7 +35,7 @@ class TcnReference(ABC, Generic[Learned]):
         scaled = self.scaler.transform(train)
         self.learned: list[Learned | None] = []
         for column in range(train.shape[1]):
-            references = self._references(scaled[:, column], column)
+            references = self.references(scaled[:, column], column)
             self.learned.append(None if references is None else self.learn(references, column))
         return self
 
@@ -60,7 +60,8 @@ class TcnReference(ABC, Generic[Learned]):
     def judge(self, learned: Learned, values: FloatArray) -> FloatArray:
         """Score every row of a scaled channel (time,) without gaps."""
 
-    def _references(self, values: FloatArray, column: int) -> References | None:
+    def references(self, values: FloatArray, column: int) -> References | None:
+        """The windows of a scaled channel to learn from, if it has any."""
         seen = values[np.isfinite(values)]
         if len(seen) == 0 or seen.min() == seen.max():
             return None

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from caps.arrays import FloatArray
 from caps.errors import InputError
+from caps.series import bridge
 
 LABEL = "Label"
 NAME = re.compile(
@@ -183,12 +184,6 @@ def _values(table: pd.DataFrame, name: str) -> tuple[FloatArray, int]:
         raise InputError(f"{name} has no values", "give at least one channel and one row")
     numbers = table.apply(pd.to_numeric, errors="coerce").to_numpy(np.float64, copy=True)
     missing = ~np.isfinite(numbers)
-    rows = np.arange(len(numbers))
-    for channel in np.flatnonzero(missing.any(axis=0)).tolist():
-        known = ~missing[:, channel]
-        if not known.any():
-            raise InputError(
-                f"{name} has no number in column {table.columns[channel]!r}", "leave the column out"
-            )
-        numbers[:, channel] = np.interp(rows, rows[known], numbers[known, channel])
-    return numbers, int(missing.sum())
+    for column in table.columns[missing.all(axis=0)]:
+        raise InputError(f"{name} has no number in column {column!r}", "leave the column out")
+    return np.asarray(bridge(numbers.T).T, dtype=np.float64), int(missing.sum())

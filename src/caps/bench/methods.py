@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from caps.baselines import METHODS as BASELINES
 from caps.baselines import Method
 from caps.bench.caps_methods import DETECTOR, SMALL, CapsDiagnosis, CapsMethod
-from caps.errors import InputError
+from caps.errors import check_known
 
 
 def _paper(seed: int) -> Method:
@@ -37,6 +37,5 @@ METHODS: Mapping[str, Callable[[int], Method]] = {**BASELINES, **CAPS_METHODS}
 
 def make_method(name: str, seed: int) -> Method:
     """A new method, not yet fitted."""
-    if name not in METHODS:
-        raise InputError(f"there is no method {name!r}", f"choose from {', '.join(METHODS)}")
+    check_known("method", name, METHODS)
     return METHODS[name](seed)

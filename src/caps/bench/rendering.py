@@ -1,16 +1,13 @@
 """Tables as Markdown, CSV, LaTeX and HTML."""
 
-import csv
-import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
+
+import pandas as pd
 
 from caps import plots
 from caps.plots import Cell, Section, sections_page
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Mark = Literal["", "best", "second"]
 NOTHING = "–"  # noqa: RUF001  # an undefined figure, never a zero
@@ -77,7 +74,7 @@ def figure(
 def frame_table(
     name: str,
     title: str,
-    frame: "pd.DataFrame",
+    frame: pd.DataFrame,
     first: str,
     digits: Mapping[str, int],
     notes: Sequence[str],
@@ -115,11 +112,8 @@ def html_page(tables: Sequence[Table], title: str) -> str:
 
 def csv_text(table: Table) -> str:
     """The numbers as they are, empty where there is none."""
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(table.header)
-    writer.writerows([map(_value, row) for row in table.rows])
-    return stream.getvalue()
+    rows = [[*map(_value, row)] for row in table.rows]
+    return pd.DataFrame(rows, columns=list(table.header)).to_csv(index=False)
 
 
 def as_json(table: Table) -> dict[str, object]:

@@ -10,7 +10,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from caps.bench.datasets import SeriesFile, shape_of
-from caps.errors import InputError
+from caps.errors import InputError, check_known
 
 # Chosen by dataset and size, never by scores: two fixed lists, two rules, and everything there is.
 SetName = Literal["dev-mini", "dev", "tune", "eva", "full"]
@@ -24,8 +24,7 @@ def series_of(name: str, found: Sequence[SeriesFile]) -> list[SeriesFile]:
     `dev-mini` and `dev` must be there whole; `eva` is what is there of TSB-AD's evaluation lists,
     `tune` what `tuning_series` takes of the others, `full` all.
     """
-    if name not in get_args(SetName):
-        raise InputError(f"there is no set {name!r}", f"choose {', '.join(get_args(SetName))}")
+    check_known("set", name, get_args(SetName))
     if name == "full":
         return list(found)
     if name not in ("tune", "eva"):

@@ -36,8 +36,7 @@ def cell_frame(records: Iterable[Record], current: Mapping[str, str] | None = No
     Methods with several settings are told apart by the hash of their settings; `current` are the
     hashes that keep the plain name.
     """
-    rows = [_row(record) for record in records]
-    frame = pd.DataFrame(rows, columns=[*_COLUMNS])
+    frame = pd.DataFrame([_row(record) for record in records], columns=list(_row({})))
     settings = frame.groupby("method")["config"].transform("nunique")
     several = (settings > 1) & (frame["config"] != frame["method"].map(dict(current or {})))
     frame.loc[several, "method"] += "@" + frame.loc[several, "config"]
@@ -58,9 +57,7 @@ def on_common_series(frame: pd.DataFrame) -> pd.DataFrame:
     """Only the series that every method has finished with every seed."""
     done = frame[frame["status"] == "done"]
     wanted = len(frame[["method", "seed"]].drop_duplicates())
-    finished = done.groupby("series")[["method", "seed"]].apply(
-        lambda cells: len(cells.drop_duplicates())
-    )
+    finished = done.drop_duplicates(["series", "method", "seed"]).groupby("series").size()
     return frame[frame["series"].isin(finished.index[finished == wanted])]
 
 
@@ -160,21 +157,14 @@ _RESULTS = [
     *((part, "window") for part in ("test", "whole")),
     *((mode, name) for mode in MODES for name in ("undefined", *ALARMS)),
 ]
-_COLUMNS = (
-    *KEY,
-    *_FACTS,
-    "fit_seconds",
-    "score_seconds",
-    *(f"{part}_{name}" for part, name in _RESULTS),
-)
 
 
-def _row(record: Record) -> list[object]:
+def _row(record: Record) -> dict[str, object]:
     seconds = record.get("seconds", {})
     parts = {**record, **record.get("operator", {})}
-    return [
-        *(record.get(name) for name in (*KEY, *_FACTS)),
-        seconds.get("fit"),
-        seconds.get("score"),
-        *(parts.get(part, {}).get(name) for part, name in _RESULTS),
-    ]
+    return {
+        **{name: record.get(name) for name in (*KEY, *_FACTS)},
+        "fit_seconds": seconds.get("fit"),
+        "score_seconds": seconds.get("score"),
+        **{f"{part}_{name}": parts.get(part, {}).get(name) for part, name in _RESULTS},
+    }

@@ -212,19 +212,14 @@ def _paper_rows(summary: Summary, kind: Kind, metric: str) -> list[list[Entry]]:
     )
     if figures.isna().all(axis=None):
         return []
+    average = figures.mean(axis=1, skipna=False)
     names = dict.fromkeys(paper_name(each, kind) for each in summary.methods)
     rows: list[list[Entry]] = []
-    for name in (each for each in names if each in figures.index):
+    for name in (each for each in names if each is not None and each in figures.index):
         around = deviations.reindex([name]).loc[name]
         values = zip(figures.loc[name], around, strict=True)
         entries = [figure(value, deviation=deviation) for value, deviation in values]
-        rows.append(
-            [
-                f"paper: {name}",
-                *entries,
-                figure(float(figures.loc[[name]].mean(axis=1, skipna=False).iloc[0])),
-            ]
-        )
+        rows.append([f"paper: {name}", *entries, figure(average[name])])
     return rows
 
 

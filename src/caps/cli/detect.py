@@ -14,18 +14,21 @@ from caps.cli.options import (
     answer,
     spans_in,
     takes_fit_options,
+    takes_read_options,
 )
 from caps.cli.progress import progress_line
+from caps.cli.wording import in_options
 from caps.errors import InputError
 from caps.events import event_table
 from caps.replacing import check_folder
 from caps.report import write_report
 from caps.scoring import FitOptions
-from caps.series import read
+from caps.series import ReadOptions, read
 
 RESULTS, VERSION = "caps.results", 1  # of the folder
 
 
+@takes_read_options()
 @takes_fit_options
 def detect(
     file: Path,
@@ -61,9 +64,15 @@ def detect(
         results.print_summary(run, files)
 
 
+@takes_read_options()
 @takes_fit_options
 def fit(
-    file: Path, *, out: Path, options: FitOptions, known: Known = (), json_output: Json = False
+    file: Path,
+    *,
+    out: Path,
+    options: FitOptions,
+    known: Known = (),
+    json_output: Json = False,
 ) -> None:
     """Learn from a file and save the model, for `caps score` and `caps events`.
 
@@ -77,12 +86,12 @@ def fit(
 
     check_folder(out, kind=KIND)
     model = CAPS(**options.parameters())
-    series = read(file, columns=options.columns, time=options.time)
+    series = read(file, columns=options.columns, time=options.time, **options.reading.given())
     with progress_line() as progress:
         model.fit(series, known_anomalies=spans_in(known), progress=progress)
     model.save(out)
     names, rows = model.fitted_.names, model.fitted_.facts["rows"]
-    notes = list(dict.fromkeys([*series.notes(), *model.notes_]))
+    notes = in_options(dict.fromkeys([*series.notes(), *model.notes_]))
     facts = {
         "model": str(out),
         "channels": list(names),
@@ -103,12 +112,14 @@ def fit(
     )
 
 
+@takes_read_options()
 def score(
     model: Model,
     file: Path,
     *,
     out: Path,
     time: TimeColumn = None,
+    reading: ReadOptions,
     alarms: Budget = None,
     json_output: Json = False,
 ) -> None:
@@ -119,7 +130,7 @@ def score(
         out: File for score, p_value, flag and event of each row: .csv or .parquet.
     """
     results.check_table(out, file)
-    fitted, analysis = results.analyze_file(model, file, alarms=alarms, time=time)
+    fitted, analysis = results.analyze_file(model, file, alarms=alarms, time=time, reading=reading)
     results.write_scores(analysis, out)
     facts = {
         "rows": len(analysis.series),
@@ -138,12 +149,14 @@ def score(
     )
 
 
+@takes_read_options()
 def events(
     model: Model,
     file: Path,
     *,
     out: Path | None = None,
     time: TimeColumn = None,
+    reading: ReadOptions,
     alarms: Budget = None,
     pretrained: Path | None = None,
     json_output: Json = False,
@@ -158,11 +171,14 @@ def events(
     """
     if out is not None:
         results.check_table(out, file)
-    _, analysis = results.analyze_file(model, file, alarms=alarms, time=time, pretrained=pretrained)
+    fitted, analysis = results.analyze_file(
+        model, file, alarms=alarms, time=time, reading=reading, pretrained=pretrained
+    )
     explained = analysis.explanations()
     if out is not None:
         results.write_table(event_table(analysis, explained), out)
     if json_output:
         print(json.dumps([results.event_facts(each) for each in explained], indent=2))
     else:
-        results.print_events(explained, analysis.series)
+        chance = analysis.alarms(fitted.alarms).expected
+        results.print_events(explained, analysis.series, chance)

@@ -73,7 +73,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         finally:
             sys.stdout.flush()
     except CapsError as error:
-        _fail(error.problem, error.remedy, code=2 if isinstance(error, InputError) else 1)
+        from caps.cli.wording import in_options  # here, as `caps --help` does without
+
+        _fail(
+            *in_options((error.problem, error.remedy)),
+            code=2 if isinstance(error, InputError) else 1,
+        )
     except UnknownCommandError as error:
         # Its own text would import every command to look for similar names.
         wanted = (error.unused_tokens or ["?"])[0]

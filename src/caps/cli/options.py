@@ -1,4 +1,4 @@
-"""Options that commands share, those of `FitOptions` among them, and how a command answers."""
+"""Options that commands share, all of `FitOptions` and `ReadOptions`, and how a command answers."""
 
 import inspect
 import json
@@ -11,6 +11,7 @@ from cyclopts import Parameter
 
 from caps.errors import InputError
 
+READING = "Reading the file"  # title of its options in --help
 Flag = Annotated[bool, Parameter(negative="")]
 Json = Annotated[Flag, Parameter(name="--json", help="Print JSON instead of text.")]
 Model = Annotated[Path, Parameter(help="Folder written by `caps fit` or `caps detect`.")]
@@ -66,27 +67,87 @@ def takes_fit_options(command: Callable[..., None]) -> Callable[..., None]:
     @wraps(command)
     def run(*arguments: Any, **given: Any) -> None:
         chosen = {name: given.pop(name) for name in OPTIONS if name in given}
-        chosen |= {name: None for name in OPTIONS if given.pop(f"no_{name}", False)}
+        chosen |= {
+            name: option.off_value
+            for name, option in OPTIONS.items()
+            if given.pop(f"no_{name}", False)
+        }
         if chosen.get("columns") is not None:
             chosen["columns"] = names_in(chosen["columns"], "--columns cpu,load")
         command(*arguments, options=FitOptions(**chosen), **given)
 
     offered = [
-        _keyword(f"no_{name}", bool, False, option.off)
+        _keyword(f"no_{name}", bool, False, help=option.off)
         if option.off
-        else _keyword(name, option.given, option.default, option.help)
+        else _keyword(name, option.given, option.default, help=option.help)
         for name, option in OPTIONS.items()
         if option.off or option.given is not None
     ]
-    own = inspect.signature(command).parameters.values()
-    parameters = [each for one in own for each in (offered if one.name == "options" else [one])]
+    return _offering(run, command, "options", offered)
+
+
+def takes_read_options(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Let a command that wants `reading: ReadOptions` take these by their names; all if none.
+
+    One that takes the options of a fit finds them there, in `options.reading`. With all of them
+    comes `--no-time`, which calls the command with `time=False`.
+    """
+    # Here: `caps --help` does without, and imports nothing of CAPS.
+    from caps.series import READ_OPTIONS, ReadOptions
+
+    offered = [
+        _keyword(
+            name,
+            option.given,
+            None if name == "exclude" else option.default,
+            help=option.help,
+            group=READING,
+            negative=None if name == "header" else "",
+        )
+        for name, option in READ_OPTIONS.items()
+        if name in (names or READ_OPTIONS)
+    ]
+    if not names:
+        no_time = "Take no column for the time: rows are equal steps."
+        offered.append(_keyword("no_time", bool, False, help=no_time, group=READING))
+
+    def taking(command: Callable[..., None]) -> Callable[..., None]:
+        @wraps(command)
+        def run(*arguments: Any, **given: Any) -> None:
+            chosen = {name: given.pop(name) for name in READ_OPTIONS if name in given}
+            if chosen.get("exclude") is not None:
+                chosen["exclude"] = tuple(names_in(chosen["exclude"], "--exclude host,rack"))
+            if given.pop("no_time", False):
+                if given.get("time") is not None:
+                    raise InputError("--time and --no-time at once", "give one of them")
+                given["time"] = False
+            command(*arguments, reading=ReadOptions(**chosen), **given)
+
+        return _offering(run, command, "reading", offered)
+
+    return taking
+
+
+def _offering(
+    run: Callable[..., None],
+    command: Callable[..., None],
+    wanted: str,
+    offered: list[inspect.Parameter],
+) -> Callable[..., None]:
+    """`run`, seen as `command` with `offered` in place of `wanted`, or at the end."""
+    own = inspect.signature(command).parameters
+    parameters = [
+        each for one in own.values() for each in (offered if one.name == wanted else [one])
+    ]
+    if wanted not in own:
+        parameters += offered
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {each.name: each.annotation for each in parameters}
     return run
 
 
-def _keyword(name: str, kind: Any, default: Any, help: str) -> inspect.Parameter:
-    shown: Any = Annotated[kind, Parameter(negative="", help=help)]
+def _keyword(name: str, kind: Any, default: Any, **shown: Any) -> inspect.Parameter:
+    annotation: Any = Annotated[kind, Parameter(**{"negative": "", **shown})]
     return inspect.Parameter(
-        name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=shown
+        name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation
     )

@@ -1,6 +1,7 @@
 """What the detecting commands share: a run, tables, the summary."""
 
 import time as clock
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,11 +13,12 @@ from rich.table import Table
 
 from caps.artifacts import replacing, write_text
 from caps.cli.progress import progress_line
+from caps.cli.wording import in_options
 from caps.errors import InputError
-from caps.events import score_table
+from caps.events import SEVERITIES, score_table
 from caps.replacing import check_file
 from caps.scoring import FitOptions, carrying
-from caps.series import Series, need_pyarrow, read, write_moment
+from caps.series import ReadOptions, Series, need_pyarrow, read, write_moment
 
 if TYPE_CHECKING:
     from caps.estimator import CAPS
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
 TableFormat = Literal["csv", "parquet"]
 MOST_LISTED = 20  # events on screen
+MOST_BY_CHANCE = 2.0  # times the events that are expected: as many of low severity say nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +40,7 @@ class Run:
     explained: "list[Explanation]"
     train_rows: int
     seconds: float
+    read: Series  # with the values of counters, which are analysed by their rates
 
     @classmethod
     def of(
@@ -52,19 +56,21 @@ class Run:
         from caps.estimator import CAPS  # torch: two seconds that --help and a refusal do without
 
         started = clock.monotonic()
-        series = read(file, columns=options.columns, time=options.time, exclude=exclude)
+        given = options.reading.given() | ({"exclude": exclude} if exclude else {})
+        series = read(file, columns=options.columns, time=options.time, **given)
         model = CAPS(**options.parameters())
         with progress_line() as progress:
             model.fit(series, known_anomalies=known, progress=progress)
         analysis = model.analyze(series)
         explained, rows = analysis.explanations(), len(series.training_part(options.train))
-        return cls(title, model, analysis, explained, rows, clock.monotonic() - started)
+        seconds = clock.monotonic() - started
+        return cls(title, model, analysis, explained, rows, seconds, series)
 
     @property
     def notes(self) -> list[str]:
         """Remarks on the data, then on the fit, each once."""
-        remarks = [*self.analysis.series.notes(), *self.analysis.notes, *self.model.notes_]
-        return list(dict.fromkeys(remarks))
+        remarks = [*self.read.notes(), *self.analysis.notes, *self.model.notes_]
+        return in_options(dict.fromkeys(remarks))
 
     def facts(self) -> dict[str, Any]:
         """The outcome as JSON values."""
@@ -97,9 +103,15 @@ class Run:
 
 
 def analyze_file(
-    model: Path, file: Path, *, alarms: str | None, time: str | None, pretrained: Path | None = None
+    model: Path,
+    file: Path,
+    *,
+    alarms: str | None,
+    time: str | Literal[False] | None,
+    reading: ReadOptions,
+    pretrained: Path | None = None,
 ) -> "tuple[CAPS, Analysis]":
-    """A saved model, with another alarm budget or time column if given, and a file by it."""
+    """A saved model and a file by it; what is given goes before what the model remembers."""
     from caps.estimator import CAPS  # torch: two seconds that --help and a refusal do without
 
     fitted = CAPS.load(model, pretrained=pretrained)
@@ -107,6 +119,7 @@ def analyze_file(
         fitted.set_alarms(alarms)
     if time is not None:
         fitted.set_params(time=time)
+    fitted.set_params(reading=reading.over(fitted.reading))
     return fitted, fitted.analyze(file)
 
 
@@ -154,20 +167,35 @@ def print_summary(run: Run, files: list[Path]) -> None:
         console.print(f"note: {note}", markup=False, style="dim")
     expected = ", ".join(f"{rate:.3g} {per}" for per, rate in run.model.expected_alarms_.items())
     console.print(f"alarm budget {run.model.alarms}: {expected} to expect on normal data")
-    print_events(run.explained, run.analysis.series)
+    chance = run.analysis.alarms(run.model.alarms).expected
+    print_events(run.explained, run.analysis.series, chance)
     for path in files:
         console.print(f"written {path}", soft_wrap=True, markup=False)
 
 
-def print_events(events: "Sequence[Event]", series: "Series") -> None:
-    """The events as a table, the strongest if there are many."""
-    console = Console(highlight=False)
+def headline(events: "Sequence[Event]", chance: float | None) -> str:
+    """How many events of which severity, and whether as many are expected by chance."""
+    count = Counter(event.severity for event in events)
+    total = f"{len(events)} event{'' if len(events) == 1 else 's'}"
+    by_chance = "" if chance is None else f"about {chance:.2g} expected by chance"
     if not events:
-        console.print("no events")
+        return f"no events; {by_chance}" if by_chance else "no events"
+    if set(count) == {"low"} and chance is not None and len(events) <= MOST_BY_CHANCE * chance + 1:
+        return f"nothing stands out: {total} of low severity, {by_chance}"
+    severities = ", ".join(f"{count[each]} {each}" for each in SEVERITIES if count[each])
+    told = f"{total}: {severities}" if severities else total
+    return f"{told}; {by_chance}" if by_chance else told
+
+
+def print_events(events: "Sequence[Event]", series: "Series", chance: float | None = None) -> None:
+    """The events as a table, the strongest if there are many; `chance` is how many were likely."""
+    console = Console(highlight=False)
+    console.print(headline(events, chance), style="bold" if events else None)
+    if not events:
         return
     count = len(events)
     shown = sorted(events, key=lambda event: event.p_value or 0.0)[:MOST_LISTED]
-    names = "event", "start", "end", "score", "if normal", "kind", "channels", "size"
+    names = "event", "start", "end", "level", "if normal", "kind", "channels", "size"
     table = Table(*names, box=None, padding=(0, 2, 0, 0))
     for event in sorted(shown, key=lambda event: event.number):
         start, end = _when(series, event.start), _when(series, event.end - 1)
@@ -176,15 +204,14 @@ def print_events(events: "Sequence[Event]", series: "Series") -> None:
             str(event.number),
             start,
             hour if hour and start.startswith(day) else end,
-            f"{event.score:.3f}",
+            event.severity or "",
             _rarity(event.p_value),
             event.kind or "",
             ", ".join(carrying(event.contributions)),
             "" if event.size is None else f"{event.size:.1f} {event.direction}",
         )
-    console.print(f"{count} event{'s' if count > 1 else ''}", style="bold")
     console.print(table)
-    zone = "times in UTC; " if series.time is not None and series.timezone else ""
+    zone = f"times in {series.timezone}; " if series.time is not None and series.timezone else ""
     console.print(
         f"{zone}if normal: how often, in rows, normal data have an event as strong; "
         "size: mean distance to what was expected, in standard deviations of the surroundings",
@@ -211,4 +238,5 @@ def _when(series: Series, row: int) -> str:
         return str(row)
     step = series.sampling.step
     whole_minutes = step is not None and not step % np.timedelta64(60, "s")
-    return write_moment(series.time[row], "m" if whole_minutes else "s")[2:]
+    unit: Literal["m", "s"] = "m" if whole_minutes else "s"
+    return write_moment(series.time[row], unit, timezone=series.timezone)[2:]

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from caps.cli.options import Budget, Flag
+from caps.cli.options import Budget, Flag, takes_read_options
 from caps.errors import CapsError, InputError
+from caps.series import ReadOptions
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,6 +26,7 @@ ODD = (
 )  # fmt: skip
 
 
+@takes_read_options("unit", "time_format", "timezone", "decimal", "thousands")
 def watch(
     model: Path,
     *,
@@ -32,6 +34,7 @@ def watch(
     follow: Flag = False,
     time: str | None = None,
     id: str | None = None,
+    reading: ReadOptions,
     alarms: Budget = None,
     lateness: int = 0,
     recovery: str | None = None,
@@ -64,7 +67,7 @@ def watch(
         raise InputError("--save-every is below 0", "give 0 or more")
     quiet_time = _recovery(recovery)
     # a second that --help does without
-    from caps.watch import Lines, Records, Watcher, WatchState, Webhook
+    from caps.watch import Lines, Watcher, WatchState, Webhook, WrittenRecords
 
     one, model_of = _models(model, several=id is not None, alarms=alarms)
     fitted = one.fitted_
@@ -72,8 +75,9 @@ def watch(
     watcher = Watcher(
         model_of,
         Lines(None if input == "-" else Path(input), follow=follow),
-        Records(
+        WrittenRecords(
             fitted.names,
+            reading=reading.over(one.reading),
             time=named if isinstance(named, str) else None,
             series=id,
             timed=fitted.step is not None,

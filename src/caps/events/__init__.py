@@ -7,12 +7,13 @@ from caps.lazy import on_first_use
 if TYPE_CHECKING:
     from caps.events.analysis import Analysis, ChannelView, Explanation, KindOf
     from caps.events.config import EventConfig
-    from caps.events.events import Event, find_events
+    from caps.events.events import SEVERITIES, Event, find_events
     from caps.events.kinds import event_kind, load_weights
     from caps.events.match import Nearest
     from caps.events.tables import event_table, score_table
 
 __all__ = [
+    "SEVERITIES",
     "Analysis",
     "ChannelView",
     "Event",

@@ -11,7 +11,8 @@ from caps.arrays import FloatArray
 from caps.errors import InputError
 from caps.events.config import EventConfig
 from caps.events.events import Direction, Event, effect, find_events
-from caps.events.match import Nearest, nearest_match
+from caps.events.match import Nearest, clock, nearest_match
+from caps.events.staying import lasting_shift
 from caps.neighbours import Counterpart, counterpart_of, deviation
 from caps.scoring import EventRules, Fitted, LearnedChannel, Scores, carrying
 from caps.series import Series
@@ -136,6 +137,7 @@ class Analysis:
             event, kind=kind, kind_scores=kinds, direction=views[0].direction, size=views[0].size
         )
         reason = _reason(event)
+        reason += self._staying(leading[0], span)
         if nearest is not None:
             reason += f" {nearest.sentence(self.config.far, self.series.timezone)}"
         return Explanation.of(event, reason=reason, channels=views, nearest=nearest)
@@ -219,6 +221,20 @@ class Analysis:
             times=match.times,
             rows=rows,
             values=self.fitted.scaler.inverse(laid)[self.rows[rows] - match.row, column],
+        )
+
+    def _staying(self, channel: int, event: Event) -> str:
+        """What is to be said of a level that did not go back; nothing as a rule."""
+        shift = lasting_shift(self.grid.values[:, channel], event.start, event.end, self.config)
+        if shift is None:
+            return ""
+        since = f"row {event.end:,}"
+        if self.grid.time is not None:
+            since = clock(self.grid.time[event.end], self.series.timezone)
+        way = "above" if shift > 0 else "below"
+        return (
+            f" The level stayed {abs(shift):.3g} {way} that before: it counts as the new normal "
+            f"from {since} on."
         )
 
     def _kinds(self, channel: int, event: Event, expected: FloatArray) -> dict[str, float]:

@@ -21,6 +21,11 @@ class EventConfig(Configuration):
     far: float = 1.5  # times the mean distance: less is not anomalous
     most_channels: int = 3  # shown of an event
 
+    # A level that stays after an event: it counts as normal from then on, and that is said.
+    staying_rows: int = 64  # of an event, at least: what is short goes back, or is another
+    staying_beside: int = 512  # rows on either side that tell the level, at most
+    staying_size: float = 2.0  # std of either side, at least
+
     # Kinds. The router wants the support, and an event is wider than what happened. Rows that
     # deviate by these shares of the largest deviation stand in for it: on 381 simulated events
     # found 16 rows too wide, 47 % of kinds were right by the event's rows, 66 % by the mean over

@@ -13,6 +13,9 @@ from caps.events.config import EventConfig
 from caps.scoring import Calibration, EventRules, event_spans, odd_rows
 
 Direction = Literal["up", "down", "both"]
+Severity = Literal["low", "medium", "high"]
+# The most that a p-value of each may be: the same on every series, so that they compare.
+SEVERITIES: Mapping[Severity, float] = {"high": 1e-6, "medium": 1e-4, "low": 1.0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,18 @@ class Event:
         """The channel with the largest share of the evidence."""
         return max(self.contributions, key=self.contributions.__getitem__, default=None)
 
+    @property
+    def severity(self) -> Severity | None:
+        """How strong it is beside events of any series: by how rare normal data have one such.
+
+        >>> [Event(1, 0, 1, 0, 0.9, p_value).severity for p_value in (2e-4, 2e-5, 2e-8, None)]
+        ['low', 'medium', 'high', None]
+        """
+        p_value = self.p_value
+        if p_value is None:
+            return None
+        return next((name for name, most in SEVERITIES.items() if p_value <= most), None)
+
     def to_dict(self, clock: Callable[[np.datetime64], Any] = str) -> dict[str, Any]:
         """All of it as JSON values, for outputs to choose from; `clock` writes the times."""
         times = {"start": self.start_time, "end": self.end_time, "peak": self.peak_time}
@@ -62,6 +77,7 @@ class Event:
             **{name: None if time is None else clock(time) for name, time in times.items()},
             "score": self.score,
             "p_value": self.p_value,
+            "severity": self.severity,
             "kind": self.kind,
             "kind_scores": dict(self.kind_scores),
             "direction": self.direction,

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from caps.arrays import FloatArray, Singles
 from caps.events.events import Event
-from caps.neighbours import Form, SubsequenceIndex, TrainingOverlap, Zone, paa_of_windows
+from caps.neighbours import FORMS, Form, SubsequenceIndex, TrainingOverlap, Zone, paa_of_windows
 from caps.scoring import NEW, Memory, Part
 from caps.series import write_moment
 
@@ -50,7 +50,7 @@ class Nearest:
         """
         where = f"row {self.start:,} of training"
         if self.start_time is not None:
-            where = _clock(self.start_time, timezone)
+            where = clock(self.start_time, timezone)
         which = f"of {self.end - self.start:,} rows, from {where} on,"
         if self.times < far:
             known = "Training knows the like: the nearest subsequence"
@@ -92,8 +92,10 @@ def _matches(
             continue
         here = paa_of_windows(window[None], config.segments)
         zone = _exclusion_zone(memory, index, row, event, overlap)
-        for form, found in index.query(here, zone).items():
-            distance, which = float(found.distance[0]), int(found.index[0])
+        found = index.query(here, zone)
+        for form, distance, which in zip(
+            FORMS, found.distance[:, 0].tolist(), found.index[:, 0].tolist(), strict=True
+        ):
             if np.isnan(distance):
                 continue
             start, measured = int(index.starts[which]), np.log(distance + floor)
@@ -132,7 +134,7 @@ def _laid_over(past: FloatArray, here: Singles, form: Form, memory: Memory) -> F
     return np.asarray(moved + float(here.mean()))
 
 
-def _clock(moment: np.datetime64, timezone: str | None) -> str:
+def clock(moment: np.datetime64, timezone: str | None) -> str:
     """A moment as a person writes it, in the zone of the data."""
     text = write_moment(moment, "m", timezone=timezone)
     return " ".join(filter(None, [text, timezone]))

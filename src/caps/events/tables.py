@@ -18,6 +18,7 @@ TYPES: dict[str, Any] = {
     "end_row": np.intp,
     "score": np.float64,
     "p_value": np.float64,
+    "severity": object,
     "kind": object,
     "direction": object,
     "size": np.float64,

@@ -5,21 +5,27 @@
 Definitions, protocols and edge cases are in `docs/metrics.md`.
 """
 
-from caps.metrics.alarms import alarm_spans, budget_threshold
 from caps.metrics.evaluation import (
     DEFAULT_WINDOW,
     Evaluation,
+    Floors,
     Protocol,
     affiliation,
     auc_pr,
     auc_roc,
     evaluate,
+    floors,
     range_f1,
     standard_f1,
     vus,
 )
-from caps.metrics.events import EventFigures, event_figures, ucr_top_1
-from caps.metrics.floors import Floors, floors
+from caps.metrics.events import (
+    EventFigures,
+    alarm_spans,
+    budget_threshold,
+    event_figures,
+    ucr_top_1,
+)
 from caps.metrics.nab import NabCurve, NabScore, best_nab, nab_curve, nab_score
 from caps.metrics.range_wise import RangeF1
 from caps.metrics.volume import Volume

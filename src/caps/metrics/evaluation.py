@@ -1,29 +1,31 @@
-"""All metrics of one protocol at once, and each metric alone."""
+"""All metrics of one protocol at once, each alone, and what scores without knowledge get."""
 
 import math
-from dataclasses import asdict, dataclass
-from typing import Literal, get_args
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from caps.errors import InputError
-from caps.metrics.affiliation import best_affiliation_f
-from caps.metrics.levels import levels_of, linear_thresholds, quantile_thresholds
+from caps.errors import InputError, check_known
+from caps.metrics.affiliation import affiliation_f, affiliation_sweep, best_affiliation_f
+from caps.metrics.levels import levels_of
 from caps.metrics.points import (
     average_precision,
     best_f1_over_all_scores,
     best_f1_over_thresholds,
     roc_area,
 )
-from caps.metrics.range_wise import RangeF1, best_range_f1
-from caps.metrics.scored import Floats, Integers, Scored
+from caps.metrics.range_wise import RangeF1, best_range_f1, harmonic, range_sweep
+from caps.metrics.scored import Events, Scored, checked_labels
 from caps.metrics.volume import Volume, volume_under_surface
 from caps.metrics.window import acf_window
 
 Protocol = Literal["caps", "tsb-ad"]
 
 DEFAULT_WINDOW = 100  # TSB-AD's, used when neither a window nor the series is given
+QUANTILE_LEVELS = 1500  # the paper's equally spaced quantile levels
+LINEAR_LEVELS = 100  # TSB-AD's equally spaced values between the smallest and largest score
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,22 +67,18 @@ def evaluate(
     >>> result.auc_pr, result.standard_f1
     (1.0, 1.0)
     """
-    check_protocol(protocol)
-    scored = Scored.of(scores, labels)
-    window = chosen_window(window, series, len(scored))
-    volume = volume_under_surface(scored, window)
-    thresholds = _thresholds(scored, protocol)
-    levels, count = levels_of(scored.scores, thresholds), len(thresholds)
-    range_f1 = best_range_f1(levels, count, scored.events)
+    sweep = _Sweep(scores, labels, protocol)
+    window = chosen_window(window, series, len(sweep.scored))
+    volume, range_f1 = volume_under_surface(sweep.scored, window), sweep.range_f1()
     return Evaluation(
         vus_pr=volume.pr,
         vus_roc=volume.roc,
-        auc_pr=average_precision(scored),
-        auc_roc=roc_area(scored),
-        standard_f1=_standard_f1(scored, thresholds, protocol),
+        auc_pr=average_precision(sweep.scored),
+        auc_roc=roc_area(sweep.scored),
+        standard_f1=sweep.standard_f1(),
         f1_t=range_f1.published,
         f1_t_fixed=range_f1.fixed,
-        affiliation_f=_affiliation(scored, levels, count, protocol),
+        affiliation_f=sweep.affiliation(),
         window=window,
         protocol=protocol,
     )
@@ -119,9 +117,7 @@ def standard_f1(scores: ArrayLike, labels: ArrayLike, *, protocol: Protocol = "c
     >>> standard_f1([0.1, 0.9, 0.8, 0.2], [0, 1, 1, 0])
     1.0
     """
-    check_protocol(protocol)
-    scored = Scored.of(scores, labels)
-    return _standard_f1(scored, _thresholds(scored, protocol), protocol)
+    return _Sweep(scores, labels, protocol).standard_f1()
 
 
 def range_f1(scores: ArrayLike, labels: ArrayLike, *, protocol: Protocol = "caps") -> RangeF1:
@@ -130,10 +126,7 @@ def range_f1(scores: ArrayLike, labels: ArrayLike, *, protocol: Protocol = "caps
     >>> range_f1([0.1, 0.9, 0.8, 0.2], [0, 1, 1, 0]).published
     1.0
     """
-    check_protocol(protocol)
-    scored = Scored.of(scores, labels)
-    thresholds = _thresholds(scored, protocol)
-    return best_range_f1(levels_of(scored.scores, thresholds), len(thresholds), scored.events)
+    return _Sweep(scores, labels, protocol).range_f1()
 
 
 def affiliation(scores: ArrayLike, labels: ArrayLike, *, protocol: Protocol = "caps") -> float:
@@ -142,15 +135,39 @@ def affiliation(scores: ArrayLike, labels: ArrayLike, *, protocol: Protocol = "c
     >>> round(affiliation([0.1, 0.9, 0.8, 0.2], [0, 1, 1, 0]), 6)
     1.0
     """
-    check_protocol(protocol)
-    scored = Scored.of(scores, labels)
-    thresholds = _thresholds(scored, protocol)
-    return _affiliation(scored, levels_of(scored.scores, thresholds), len(thresholds), protocol)
+    return _Sweep(scores, labels, protocol).affiliation()
 
 
-def check_protocol(protocol: str) -> None:
-    if protocol not in get_args(Protocol):
-        raise InputError(f"there is no protocol {protocol!r}", "choose 'caps' or 'tsb-ad'")
+@dataclass(frozen=True, slots=True)
+class Floors:
+    """Evaluations of knowledge-free scores; a method means something only above them."""
+
+    random: Evaluation  # mean over uniform random scores
+    constant: Evaluation  # the same score everywhere, swept like any other
+    all_ones: Evaluation  # every point predicted: what threshold metrics give for no effort
+
+
+def floors(
+    labels: ArrayLike,
+    *,
+    protocol: Protocol = "caps",
+    window: int | None = None,
+    draws: int = 5,
+    rng: np.random.Generator | None = None,
+) -> Floors:
+    """Return what random, constant and all-ones scores get on these labels.
+
+    >>> round(floors([0, 0, 1, 1, 0, 0, 0, 0], window=2).all_ones.standard_f1, 3)
+    0.4
+    """
+    flags = checked_labels(labels)
+    rng = np.random.default_rng(0) if rng is None else rng
+    random = [
+        evaluate(rng.random(len(flags)), flags, protocol=protocol, window=window)
+        for _ in range(draws)
+    ]
+    constant = evaluate(np.zeros(len(flags)), flags, protocol=protocol, window=window)
+    return Floors(_mean(random), constant, _all_ones(constant, Events.of(flags), len(flags)))
 
 
 def chosen_window(window: int | None, series: ArrayLike | None, length: int) -> int:
@@ -172,17 +189,54 @@ def _checked_window(window: int) -> int:
     return int(window)
 
 
-def _thresholds(scored: Scored, protocol: Protocol) -> Floats:
-    return quantile_thresholds(scored) if protocol == "caps" else linear_thresholds(scored)
+class _Sweep:
+    """Scores and labels under the thresholds of a protocol."""
+
+    def __init__(self, scores: ArrayLike, labels: ArrayLike, protocol: Protocol) -> None:
+        check_known("protocol", protocol, get_args(Protocol))
+        self.scored, self.as_paper = Scored.of(scores, labels), protocol == "caps"
+        ascending = self.scored.ascending
+        if self.as_paper:
+            self.thresholds = np.quantile(ascending, np.linspace(0, 1, QUANTILE_LEVELS))
+        else:
+            self.thresholds = np.linspace(ascending[0], ascending[-1], LINEAR_LEVELS)
+        self.levels = levels_of(self.scored.scores, self.thresholds)
+
+    def standard_f1(self) -> float:
+        if self.as_paper:
+            return best_f1_over_thresholds(self.scored, self.thresholds)
+        return best_f1_over_all_scores(self.scored)
+
+    def range_f1(self) -> RangeF1:
+        return best_range_f1(self.levels, len(self.thresholds), self.scored.events)
+
+    def affiliation(self) -> float:
+        # Constant scores are never above a threshold; TSB-AD then answers NaN, the paper's code 0.
+        empty_scores = 0.0 if self.as_paper else math.nan
+        events = self.scored.events
+        return best_affiliation_f(
+            self.levels, len(self.thresholds), events, empty_scores=empty_scores
+        )
 
 
-def _standard_f1(scored: Scored, thresholds: Floats, protocol: Protocol) -> float:
-    if protocol == "caps":
-        return best_f1_over_thresholds(scored, thresholds)
-    return best_f1_over_all_scores(scored)
+def _mean(evaluations: list[Evaluation]) -> Evaluation:
+    means: dict[str, Any] = {
+        field.name: float(np.mean([getattr(each, field.name) for each in evaluations]))
+        for field in fields(Evaluation)
+        if field.type is float
+    }
+    return replace(evaluations[0], **means)
 
 
-def _affiliation(scored: Scored, levels: Integers, count: int, protocol: Protocol) -> float:
-    # Constant scores are never above a threshold; TSB-AD then answers NaN, the paper's code 0.
-    empty_scores = 0.0 if protocol == "caps" else math.nan
-    return best_affiliation_f(levels, count, scored.events, empty_scores=empty_scores)
+def _all_ones(constant: Evaluation, events: Events, size: int) -> Evaluation:
+    """Ranking metrics see all-ones as constant scores; threshold metrics see one prediction."""
+    if not len(events):
+        return constant
+    levels = np.ones(size, dtype=np.int64)
+    sweep = range_sweep(levels, 1, events)
+    return replace(
+        constant,
+        f1_t=float(harmonic(sweep.precision, sweep.recall)[0]),
+        f1_t_fixed=float(harmonic(sweep.precision_fixed, sweep.recall)[0]),
+        affiliation_f=float(affiliation_f(*affiliation_sweep(levels, 1, events))[0]),
+    )

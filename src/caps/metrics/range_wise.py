@@ -12,9 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from caps.metrics.levels import row_blocks, totals_above
+from caps.metrics.levels import FirstAbove, row_blocks, totals_above
 from caps.metrics.scored import Events, Floats, Integers
-from caps.metrics.search import FirstAbove
 
 _PAIRS = 500_000  # (joining run, threshold) pairs looked at together
 

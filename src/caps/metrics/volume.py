@@ -49,14 +49,12 @@ def volume_under_surface(scored: Scored, window: int) -> Volume:
     if anomalous == size:
         return Volume(pr, math.nan)
     false_rate = (predicted - true_positives) / (size - positives)
-    return Volume(pr, _mean_trapezoid(false_rate, recall))
-
-
-def _mean_trapezoid(false_rate: Floats, recall: Floats) -> float:
-    """Mean area under the curves from (0, 0) through the given points to (1, 1)."""
-    x = np.pad(false_rate, ((0, 0), (1, 1)), constant_values=((0, 0), (0, 1)))
-    y = np.pad(recall, ((0, 0), (1, 1)), constant_values=((0, 0), (0, 1)))
-    return float(np.mean(np.sum(np.diff(x) * (y[:, 1:] + y[:, :-1]) / 2, axis=1)))
+    # From (0, 0) through the points to (1, 1).
+    across, up = (
+        np.pad(rates, ((0, 0), (1, 1)), constant_values=((0, 0), (0, 1)))
+        for rates in (false_rate, recall)
+    )
+    return Volume(pr, float(np.mean(np.trapezoid(up, across, axis=1))))
 
 
 def _near_events(scored: Scored, half: int) -> Integers:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -20,13 +20,32 @@ CACHED = 131_072  # distances that fit the processor's cache, and so are looked 
 LEAST_AT_ONCE = 16  # queries
 
 
+@dataclass(frozen=True, eq=False)
+class Forms:
+    """Subsequences in every form, and what the forms leave out."""
+
+    stacked: Singles  # (form, subsequence, segment), in the order of `FORMS`
+    level: Singles  # (subsequence,)
+    std: Singles  # (subsequence,), what the z-normalised ones were divided by
+
+    @property
+    def centred(self) -> Singles:
+        """Without their level (subsequence, segment)."""
+        _, centred, _ = self.stacked
+        return np.asarray(centred)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Neighbours:
-    """The nearest subsequence to each query, in all of the index and in every division of it."""
+    """The nearest subsequence to each query, in all of the index and in every division of it.
 
-    distance: FloatArray  # (query,), root mean square; not-a-number where none was left
-    index: Rows  # (query,)
-    of_divisions: Rows  # (query, division), -1 where none was left
+    In every form, in the order of `FORMS`.
+    """
+
+    queries: Forms  # what was looked up
+    distance: FloatArray  # (form, query), root mean square; not-a-number where none was left
+    index: Rows  # (form, query)
+    of_divisions: Rows  # (form, division, query), -1 where none was left
 
 
 def paa(values: FloatArray, starts: Rows, length: int, segments: int) -> Singles:
@@ -41,7 +60,7 @@ def paa_of_windows(windows: FloatArray, segments: int) -> Singles:
     """The same of subsequences (subsequence, length) with gaps, each bridged within itself."""
     step = max(1, windows.shape[1] // segments)
     parts = bridge(windows).reshape(len(windows), -1, step)
-    return np.asarray(parts.mean(axis=2), dtype=np.float32)
+    return np.asarray(np.add.reduce(parts, axis=2) / step, dtype=np.float32)
 
 
 def observed_share(values: FloatArray, starts: Rows, length: int) -> FloatArray:
@@ -50,26 +69,25 @@ def observed_share(values: FloatArray, starts: Rows, length: int) -> FloatArray:
     return np.asarray((total[starts + length] - total[starts]) / length)
 
 
-class Forms(NamedTuple):
-    """Subsequences (subsequence, segment) in every form, and what the forms leave out."""
-
-    raw: Singles
-    centred: Singles
-    znormalised: Singles
-    level: Singles  # (subsequence, 1)
-    std: Singles  # (subsequence, 1), what the z-normalised ones were divided by
-
-    def in_form(self, form: Form) -> Singles:
-        """The subsequences in one form."""
-        return self[FORMS.index(form)]
-
-
 def in_forms(subsequences: Singles, least_std: float) -> Forms:
     """The subsequences with what each form leaves out taken away."""
-    level = subsequences.mean(axis=1, keepdims=True)
-    centred = np.asarray(subsequences - level)
-    std = np.maximum(centred.std(axis=1, keepdims=True), np.float32(least_std))
-    return Forms(subsequences, centred, centred / std, level, std)
+    stacked = np.empty((len(FORMS), *subsequences.shape), np.float32)
+    raw, centred, znormalised = stacked
+    raw[...] = subsequences
+    level = _mean(subsequences)
+    np.subtract(subsequences, level, out=centred)
+    # The mean of the centred ones is not quite zero in single precision.
+    np.subtract(centred, _mean(centred), out=znormalised)
+    variance = _mean(np.square(znormalised, out=znormalised))
+    std = np.maximum(np.sqrt(variance), np.float32(least_std))
+    np.divide(centred, std, out=znormalised)
+    return Forms(stacked, level[:, 0], std[:, 0])
+
+
+def _mean(subsequences: Singles) -> Singles:
+    """Of each (subsequence, 1); `np.mean` takes longer to begin than to add up."""
+    total = np.add.reduce(subsequences, axis=1, keepdims=True)
+    return np.asarray(total / np.float32(subsequences.shape[1]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,10 +123,9 @@ class SubsequenceIndex:
         return in_forms(self.subsequences, self.least_std)
 
     @cached_property
-    def neighbour_distance(self) -> dict[Form, FloatArray]:
-        """The distance of each to its nearest that does not overlap it, in every form."""
-        found = self.query(self.subsequences, self.overlapping(self.starts))
-        return {form: each.distance for form, each in found.items()}
+    def neighbour_distance(self) -> FloatArray:
+        """The distance of each to its nearest that does not overlap it (form, subsequence)."""
+        return self.query(self.subsequences, self.overlapping(self.starts)).distance
 
     def overlapping(self, starts: Rows, beside: int = 0) -> Zone:
         """Which of the index, first and last exclusive, overlap those that begin at `starts`.
@@ -121,87 +138,91 @@ class SubsequenceIndex:
 
     def query(
         self, queries: Singles, exclusion_zone: Zone | None = None, *, exact: bool = False
-    ) -> dict[Form, Neighbours]:
+    ) -> Neighbours:
         """The nearest to each query in every form, outside of its exclusion zone.
 
         `exact` finds the same ones whatever else is looked up at the same time: the rounding of a
         matrix product depends on its shape, so products are taken in double precision then.
         """
-        count, size = len(queries), len(self.starts)
-        wanted = in_forms(queries, self.least_std)
-        asked = np.concatenate([wanted.centred, np.ones((count, 1), np.float32)], axis=1)
+        wanted, count, size = in_forms(queries, self.least_std), len(queries), len(self.starts)
+        asked = np.ones((count, queries.shape[1] + 1), np.float32)
+        asked[:, :-1] = wanted.centred
         at_once = min(count, max(LEAST_AT_ONCE, CACHED // size))
-        rooms = np.empty((3, at_once, size), np.float32)
-        shape = count, self.divisions
-        rows, divisions = np.arange(at_once)[:, None], np.arange(self.divisions)
-        nearest = {form: (np.empty(shape, np.intp), np.empty(shape, np.float32)) for form in FORMS}
+        rooms = np.empty((len(FORMS) + 1, at_once, size), np.float32)
+        indices = np.empty((len(FORMS), count, self.divisions), np.intp)
+        squares = np.empty(indices.shape, np.float32)
+        divisions = np.arange(self.divisions)
+        forms, rows = np.arange(len(FORMS))[:, None, None], np.arange(at_once)[:, None]
         for first in range(0, count, at_once):
             chunk = slice(first, min(first + at_once, count))
-            apart, *room = rooms[:, : chunk.stop - first]
+            *away, room = rooms[:, : chunk.stop - first]
+            _, apart, _ = away
             self._squared(asked[chunk], exact=exact, out=apart)
             if exclusion_zone is not None:
                 low, high = (side[chunk] for side in exclusion_zone)
                 for row in np.flatnonzero(high > low):
                     apart[row, low[row] : high[row]] = np.inf
-            level, std = wanted.level[chunk], wanted.std[chunk]
-            for form, (indices, squares) in nearest.items():
-                away = self._in_form(form, apart, level, std, room)
-                by_division = away.reshape(len(away), self.divisions, -1)
-                least = by_division.argmin(axis=2, out=indices[chunk])
-                squares[chunk] = by_division[rows[: len(away)], divisions, least]
-        return {form: self._found(form, wanted, *of_form) for form, of_form in nearest.items()}
+            self._fill_forms(away, wanted.level[chunk, None], wanted.std[chunk, None], room)
+            shape = len(FORMS), len(apart), self.divisions, -1
+            by_division = rooms[:-1, : len(apart)].reshape(shape)
+            least = by_division.argmin(axis=3, out=indices[:, chunk])
+            squares[:, chunk] = by_division[forms, rows[: len(apart)], divisions, least]
+        indices += size // self.divisions * divisions
+        return self._found(wanted, indices, squares)
 
-    def _found(self, form: Form, wanted: Forms, indices: Rows, squares: Singles) -> Neighbours:
-        """Of the nearest in every division, counted within it, the nearest of all."""
-        indices += len(self.starts) // self.divisions * np.arange(self.divisions)
-        best, rows = squares.argmin(axis=1), np.arange(len(squares))
-        nearest, none = indices[rows, best], np.isinf(squares)
-        distance = self._distance(form, wanted.in_form(form), nearest)
-        distance[none[rows, best]] = np.nan
-        indices[none] = -1
-        return Neighbours(distance, nearest, indices)
+    def _found(self, wanted: Forms, indices: Rows, squares: Singles) -> Neighbours:
+        """Of the nearest in every division, the nearest of all."""
+        forms, queries = np.arange(len(FORMS))[:, None], np.arange(squares.shape[1])
+        best = squares.argmin(axis=2)
+        nearest = indices[forms, queries, best]
+        apart = wanted.stacked - self.forms.stacked[forms, nearest]
+        total = np.add.reduce(np.square(apart, dtype=np.float64), axis=2)
+        distance = np.sqrt(total / apart.shape[2])
+        none = np.isinf(squares)
+        if none.any():
+            distance[none[forms, queries, best]] = np.nan
+            indices[none] = -1
+        return Neighbours(wanted, distance, nearest, np.ascontiguousarray(indices.swapaxes(1, 2)))
 
     @cached_property
-    def _tables(self) -> tuple[Singles, FloatArray]:
+    def _table(self) -> Singles:
         """What turns a product into a squared distance, less the size of the query."""
-        table = np.concatenate([-2 * self.forms.centred, self._sizes], axis=1).T
-        return np.ascontiguousarray(table), np.ascontiguousarray(table, dtype=np.float64)
+        table = np.concatenate([-2 * self.forms.centred, self._sizes[:, None]], axis=1).T
+        return np.ascontiguousarray(table)
+
+    @cached_property
+    def _double_table(self) -> FloatArray:
+        return self._table.astype(np.float64)
 
     @cached_property
     def _sizes(self) -> Singles:
-        return np.asarray(np.square(self.forms.centred).sum(axis=1, keepdims=True))
+        return np.asarray(np.square(self.forms.centred).sum(axis=1))
 
     def _squared(self, asked: Singles, *, exact: bool, out: Singles) -> None:
         """Squared distances of centred queries to the index, less their own squared size."""
-        single, double = self._tables
         if exact:
-            out[...] = asked.astype(np.float64) @ double
+            out[...] = asked.astype(np.float64) @ self._double_table
         else:
-            np.matmul(asked, single, out=out)
+            np.matmul(asked, self._table, out=out)
 
-    def _in_form(
-        self, form: Form, apart: Singles, level: Singles, std: Singles, room: Sequence[Singles]
-    ) -> Singles:
-        """How far apart they are in a form, up to a constant of each row; overwrites the room.
+    def _fill_forms(
+        self, away: Sequence[Singles], level: Singles, std: Singles, room: Singles
+    ) -> None:
+        """How far apart they are in the other forms, up to a constant of each row.
 
         The product is what costs: the other forms follow from that of the centred ones. The
         squared distance of levels is added; of the z-normalised, products are divided by both
         stds (that of the query is left to the units of its row).
         """
-        if form == "centred":
-            return apart
-        away, other = room
-        if form == "raw":
-            np.subtract(self._levels, self._root * level, out=away)
-            np.square(away, out=away)
-            away += apart
-        else:
-            per_std, sizes = self._of_znormalised
-            np.multiply(apart, per_std, out=away)
-            np.subtract(std, self.forms.std.T, out=other)
-            other *= sizes
-            away += other
-        return away
+        raw, centred, znormalised = away
+        np.subtract(self._levels, self._root * level, out=raw)
+        np.square(raw, out=raw)
+        raw += centred
+        per_std, sizes = self._of_znormalised
+        np.multiply(centred, per_std, out=znormalised)
+        np.subtract(std, self.forms.std, out=room)
+        room *= sizes
+        znormalised += room
 
     @cached_property
     def _root(self) -> np.float32:
@@ -209,14 +230,10 @@ class SubsequenceIndex:
 
     @cached_property
     def _levels(self) -> Singles:
-        return np.asarray(self._root * self.forms.level.T)
+        return np.asarray(self._root * self.forms.level)
 
     @cached_property
     def _of_znormalised(self) -> tuple[Singles, Singles]:
         """One over the stds, and the squared sizes of the z-normalised subsequences."""
-        std = self.forms.std.T
-        return np.reciprocal(std), np.asarray(self._sizes.T / np.square(std))
-
-    def _distance(self, form: Form, wanted: Singles, index: Rows) -> FloatArray:
-        apart = wanted.astype(np.float64) - self.forms.in_form(form)[index]
-        return np.asarray(np.sqrt(np.square(apart).mean(axis=1)))
+        std = self.forms.std
+        return np.reciprocal(std), np.asarray(self._sizes / np.square(std))

@@ -7,7 +7,6 @@ from caps.lazy import on_first_use
 if TYPE_CHECKING:
     from caps.realize.checks import realization_checks, router_figures, sampler_table
     from caps.realize.config import Mechanism, PriorKind
-    from caps.realize.direct import draw_source_residuals
     from caps.realize.presets import (
         PRESETS,
         TINY,
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from caps.realize.prior import PRIORS, MaskPool, Prior, fit_prior
     from caps.realize.router import select_modes
     from caps.realize.samplers import Sampler
-    from caps.realize.source import Source, encode_source
+    from caps.realize.source import Source, draw_source_residuals, encode_source
 
 __all__ = [
     "PRESETS",

@@ -43,7 +43,7 @@ def sampler_table(
             chosen = np.flatnonzero(assigned == k)[:rows]
             bench = _Bench(pretrained, mode, source, chosen, seed=0)
             started = time.perf_counter()
-            drawn = bench.from_prior(sampler)
+            drawn = bench.from_prior(sampler=sampler)
             cost = (time.perf_counter() - started) / len(chosen) * 1e3
             figures = _likeness(drawn, bench.residual, bench.support)
             table.append(
@@ -91,36 +91,18 @@ class _Bench:
         )
 
     def realize(
-        self,
-        structure: Tensor,
-        codes: Tensor,
-        blur: float,
-        noise: int,
-        sampler: Sampler | None,
-        anchored: bool = True,
+        self, structure: Tensor, codes: Tensor, *, noise: int = 0, blur: float = 0.0, **how: Any
     ) -> Tensor:
+        generator = torch.Generator().manual_seed(self.seed + noise)
         drawn = self.pretrained.realize(
-            self.mode,
-            structure,
-            codes,
-            self.support,
-            blur=blur,
-            generator=torch.Generator().manual_seed(self.seed + noise),
-            sampler=sampler,
-            anchored=anchored,
+            self.mode, structure, codes, self.support, blur=blur, generator=generator, **how
         )
         whole_sequence = self.pretrained.preset.realize.mechanism == "sequence"
         return drawn - self.normal if whole_sequence else drawn
 
-    def from_codes(self, noise: int = 0) -> Tensor:
-        return self.realize(self.structure_code, self.semantic_code, 0.0, noise, None)
-
-    def from_prior(self, sampler: Sampler | None = None, *, anchored: bool = True) -> Tensor:
+    def from_prior(self, **how: Any) -> Tensor:
         blur = self.pretrained.preset.realize.semantic_blur
-        return self.realize(self.structure_code, self.prior_code, blur, 0, sampler, anchored)
-
-    def swapped(self) -> Tensor:
-        return self.realize(self.structure_code.roll(1, 0), self.semantic_code, 0.0, 1, None)
+        return self.realize(self.structure_code, self.prior_code, blur=blur, **how)
 
     def outside_share(self) -> float:
         """RMS outside the support over RMS inside, with no help from the mask in any step."""
@@ -135,8 +117,11 @@ def _mode_figures(
     pretrained: Pretrained, mode: Mode, source: Source, rows: np.ndarray, seed: int
 ) -> dict[str, float]:
     bench = _Bench(pretrained, mode, source, rows, seed)
-    first, again = bench.from_codes(0) * bench.support, bench.from_codes(1) * bench.support
-    swapped = bench.swapped() * bench.support
+    structure = bench.structure_code
+    first, again, swapped = (
+        bench.realize(given, bench.semantic_code, noise=noise) * bench.support
+        for given, noise in ((structure, 0), (structure, 1), (structure.roll(1, 0), 1))
+    )
     codes = _likeness(first, bench.residual, bench.support)
     prior = _likeness(bench.from_prior(), bench.residual, bench.support)
     return {

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from caps.errors import InputError
+from caps.errors import InputError, check_known
 
 Prediction = Literal["noise", "velocity"]
 Mechanism = Literal["diffusion", "sequence", "vae"]
@@ -32,16 +32,9 @@ class RealizeConfig:
     router_hidden: int = 128  # the paper's table
 
     def __post_init__(self) -> None:
-        if self.prediction not in ("noise", "velocity"):
-            raise InputError(f"unknown prediction {self.prediction!r}", "use noise or velocity")
-        if self.mechanism not in ("diffusion", "sequence", "vae"):
-            raise InputError(
-                f"unknown mechanism {self.mechanism!r}", "use diffusion, sequence or vae"
-            )
-        if self.prior not in get_args(PriorKind):
-            raise InputError(
-                f"unknown prior {self.prior!r}", f"use {', '.join(get_args(PriorKind))}"
-            )
+        check_known("prediction", self.prediction, get_args(Prediction))
+        check_known("mechanism", self.mechanism, get_args(Mechanism))
+        check_known("prior", self.prior, get_args(PriorKind))
         if not 0 < self.outside_spread <= 1:
             raise InputError(f"outside_spread is {self.outside_spread}", "choose it in (0, 1]")
         if self.clusters < 0:

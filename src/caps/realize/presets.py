@@ -3,7 +3,7 @@
 from dataclasses import asdict, dataclass, fields, is_dataclass, replace
 from typing import Any, Literal, TypeVar, get_type_hints
 
-from caps.errors import ArtifactError, InputError
+from caps.errors import ArtifactError, check_known
 from caps.realize.config import RealizeConfig
 from caps.realize.samplers import Sampler
 from caps.represent import Objective, RepresentConfig
@@ -104,8 +104,7 @@ PRESETS: dict[str, Preset] = {preset.name: preset for preset in (CPU, PAPER, TIN
 
 def preset_named(name: str) -> Preset:
     """The preset called `name`."""
-    if name not in PRESETS:
-        raise InputError(f"there is no preset {name!r}", f"use one of {', '.join(PRESETS)}")
+    check_known("preset", name, PRESETS)
     return PRESETS[name]
 
 
@@ -139,18 +138,15 @@ def _value(hint: Any, value: Any) -> Any:
 
 def resized(preset: Preset, *, pairs: int | None, steps: int | None) -> Preset:
     """The preset with another number of pairs or of training steps in every stage."""
-
-    def shorter(schedule: Schedule) -> Schedule:
-        if steps is None:
-            return schedule
-        return replace(schedule, steps=steps, warmup=min(schedule.warmup, steps // 10))
-
+    if pairs is not None:
+        preset = replace(preset, pairs=pairs)
+    if steps is None:
+        return preset
     return replace(
         preset,
-        pairs=preset.pairs if pairs is None else pairs,
-        representation=shorter(preset.representation),
-        expert=shorter(preset.expert),
-        router=shorter(preset.router),
+        representation=preset.representation.shortened(steps),
+        expert=preset.expert.shortened(steps),
+        router=preset.router.shortened(steps),
     )
 
 

@@ -17,11 +17,10 @@ from caps.artifacts import MANIFEST, write_text
 from caps.errors import InputError
 from caps.realize.checks import realization_checks
 from caps.realize.experts import Denoiser, ExpertStage
-from caps.realize.modes import Modes, organise
 from caps.realize.presets import Preset, preset_to_dict
 from caps.realize.pretrained import KIND, Expert, Mode, Pretrained
 from caps.realize.router import Router, RouterStage
-from caps.realize.source import ModeSource, Source, encode_source, mode_sources
+from caps.realize.source import Modes, ModeSource, Source, encode_source, mode_sources, organise
 from caps.realize.vae import ResidualVae, VaeStage
 from caps.replacing import check_folder, check_room
 from caps.represent import Representation, RepresentationStage, representation_checks
@@ -86,11 +85,11 @@ class Pretraining:
         fitted = mode_sources(
             source, modes, kind=realize.prior, pool=self.preset.mask_pool, seed=self.seed
         )
-        experts = self._experts(fitted, modes)
+        experts = self._experts(fitted)
         router = self._router(source, modes) if experts else None
         if experts is None or router is None:
             return None
-        return self._finish(representation, source, fitted, modes, experts, router)
+        return self._finish(representation, source, fitted, experts, router)
 
     def _remember(self, fabric: "Fabric") -> None:
         """Note what this run is, or refuse to overwrite or to go on with another one."""
@@ -152,16 +151,16 @@ class Pretraining:
         }
         return result.finished
 
-    def _experts(self, fitted: list[ModeSource], modes: Modes) -> list[Expert] | None:
+    def _experts(self, fitted: list[ModeSource]) -> list[Expert] | None:
         experts: list[Expert] = []
-        for mode, name in zip(fitted, modes.names, strict=True):
+        for mode in fitted:
             stage: VaeStage | ExpertStage
             if self.preset.realize.mechanism == "vae":
                 stage = VaeStage(self._network(ResidualVae, self.preset.represent))
             else:
                 sizes = self.preset.realize, self.preset.represent
                 stage = ExpertStage(self._network(Denoiser, *sizes))
-            label = f"expert-{name.replace(' ', '-')}"
+            label = f"expert-{mode.name.replace(' ', '-')}"
             if not self._train(
                 label, stage, mode.batches(self.preset.realize.mechanism), self.preset.expert
             ):
@@ -190,7 +189,6 @@ class Pretraining:
         representation: Representation,
         source: Source,
         fitted: list[ModeSource],
-        modes: Modes,
         experts: list[Expert],
         router: Router,
     ) -> Pretrained:
@@ -198,12 +196,14 @@ class Pretraining:
         unseen = simulate_pairs(
             self.checked or CHECKED, seed=self.seed + UNSEEN, workers=self.workers
         )
-        parts = zip(modes.names, fitted, experts, strict=True)
+        parts = zip(fitted, experts, strict=True)
         pretrained = Pretrained(
             preset=self.preset,
             representation=representation,
             code_scale=source.code_scale,
-            modes=tuple(Mode(n, mode.prior, mode.pool, e, mode.scale) for n, mode, e in parts),
+            modes=tuple(
+                Mode(each.name, each.prior, each.pool, expert, each.scale) for each, expert in parts
+            ),
             router=router,
         )
         pretrained.facts.update(

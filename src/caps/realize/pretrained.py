@@ -51,6 +51,12 @@ class Pretrained:
     router: Router
     facts: dict[str, Any] = field(default_factory=dict)
 
+    @property
+    def minutes(self) -> float:
+        """Training time of all stages, as far as the facts tell."""
+        stages = self.facts.get("stages", {})
+        return sum((stage["seconds"] for stage in stages.values()), 0.0) / 60
+
     @torch.no_grad()
     def encode(self, windows: Tensor, support: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Structure codes and standardised semantic codes of (batch, time) windows."""

@@ -5,7 +5,7 @@ from typing import get_args
 
 import numpy as np
 
-from caps.errors import InputError
+from caps.errors import InputError, check_known
 from caps.realize.config import PriorKind
 
 PRIORS: tuple[PriorKind, ...] = get_args(PriorKind)
@@ -39,8 +39,7 @@ class Prior:
 
 def fit_prior(codes: np.ndarray, kind: PriorKind = "diagonal") -> Prior:
     """Fit the prior of one mode to its semantic codes (count, dim)."""
-    if kind not in PRIORS:
-        raise InputError(f"unknown prior {kind!r}", f"use one of {', '.join(PRIORS)}")
+    check_known("prior", kind, PRIORS)
     count, dim = codes.shape
     if count < 2:
         raise InputError(f"a mode has {count} codes", "simulate more pairs or use fewer modes")

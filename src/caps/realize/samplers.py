@@ -3,12 +3,12 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal
+from typing import Literal, get_args
 
 import torch
 from torch import Tensor
 
-from caps.errors import InputError
+from caps.errors import InputError, check_known
 from caps.realize.diffusion import NoiseSchedule
 from caps.realize.experts import LIMIT, Denoiser
 from caps.realize.unet import Condition
@@ -28,8 +28,7 @@ class Sampler:
     steps: int = 200
 
     def __post_init__(self) -> None:
-        if self.method not in ("ddpm", "ddim", "dpm++"):
-            raise InputError(f"unknown sampler {self.method!r}", "use ddpm, ddim or dpm++")
+        check_known("sampler", self.method, get_args(Method))
         if self.steps < 2:
             raise InputError(f"{self.steps} sampling steps are too few", "take at least 2")
 

@@ -1,4 +1,4 @@
-"""The source side of stage 2: frozen codes of all simulated pairs, and batches drawn from them."""
+"""The source side of stage 2: frozen codes of all simulated pairs, their modes, and batches."""
 
 from dataclasses import dataclass
 
@@ -6,12 +6,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from caps.errors import InputError
 from caps.realize.config import Mechanism, PriorKind
 from caps.realize.experts import LIMIT, CodeScale
-from caps.realize.modes import Modes
 from caps.realize.prior import MaskPool, Prior, fit_prior
 from caps.represent import Representation, decode_structure, encode_all
-from caps.simulate import PairBatch
+from caps.simulate import FAMILIES, WINDOW, PairBatch, simulate_pairs
 from caps.training import Batches
 
 
@@ -39,9 +39,37 @@ def encode_source(
 
 
 @dataclass(frozen=True, slots=True)
+class Modes:
+    """Which mode each source pair belongs to, and the modes' names."""
+
+    names: tuple[str, ...]
+    assignment: np.ndarray  # (pairs,) index into names
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+
+def organise(family: np.ndarray, codes: np.ndarray, clusters: int, *, seed: int) -> Modes:
+    """The simulator's families as modes (the paper's default), or that many clusters of the codes.
+
+    The clusters, by K-means on the frozen codes z_a, know nothing of the families.
+    """
+    if not clusters:
+        return Modes(tuple(FAMILIES), family.astype(np.int64))
+    from sklearn.cluster import KMeans  # half a second that families do without
+
+    if not 1 <= clusters <= len(codes):
+        raise InputError(f"cannot make {clusters} modes of {len(codes)} codes", "choose another K")
+    assignment = KMeans(clusters, n_init=4, random_state=seed).fit_predict(codes)
+    names = tuple(f"cluster {i + 1}" for i in range(clusters))
+    return Modes(names, assignment.astype(np.int64))
+
+
+@dataclass(frozen=True, slots=True)
 class ModeSource:
     """The pairs of one mode and what is fitted to them."""
 
+    name: str
     source: Source
     rows: np.ndarray
     prior: Prior
@@ -84,10 +112,26 @@ def mode_sources(
     rng = np.random.default_rng(seed)
     residual, support = source.pairs.residual, source.pairs.support
     found = []
-    for k in range(len(modes)):
+    for k, name in enumerate(modes.names):
         rows = np.flatnonzero(modes.assignment == k)
         kept = rng.choice(rows, size=min(pool, len(rows)), replace=False)
         scale = float(np.sqrt(np.mean(residual[rows][support[rows]] ** 2)))
         prior = fit_prior(source.semantic_code[rows].numpy(), kind)
-        found.append(ModeSource(source, rows, prior, MaskPool(support[kept]), scale))
+        found.append(ModeSource(name, source, rows, prior, MaskPool(support[kept]), scale))
     return found
+
+
+def draw_source_residuals(
+    family: str, count: int, rng: np.random.Generator, *, window: int = WINDOW
+) -> tuple[np.ndarray, np.ndarray]:
+    """Residuals x_a - x_n of `count` simulated pairs of one family, and their supports.
+
+    For direct injection: simulated effects as they are, without semantics or context.
+
+    >>> residual, support = draw_source_residuals("trend", 4, np.random.default_rng(0))
+    >>> bool((residual[~support] == 0).all())
+    True
+    """
+    seed = int(rng.integers(2**31))
+    pairs = simulate_pairs(count, seed=seed, length=window, families=[family])
+    return pairs.residual, pairs.support

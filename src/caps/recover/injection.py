@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from caps.recover.visibility import LEAST_STD
+from caps.recover.pairs import LEAST_STD
 
 SHORTEST, LONGEST = 10, 100  # steps of a segment
 LONGEST_SPIKE = 3

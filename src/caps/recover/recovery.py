@@ -8,13 +8,12 @@ from typing import Literal, get_args
 import numpy as np
 import torch
 
-from caps.errors import InputError
+from caps.errors import InputError, check_known
 from caps.realize import Pretrained, Sampler, draw_source_residuals
 from caps.recover.cache import cached
 from caps.recover.injection import RULES, rewritten
-from caps.recover.pairs import NO_MODE, PairSet
+from caps.recover.pairs import NO_MODE, PairSet, visible
 from caps.recover.references import References
-from caps.recover.visibility import visible
 
 Construction = Literal["caps", "shuffled", "direct", "injection"]
 CONSTRUCTIONS: tuple[Construction, ...] = get_args(Construction)
@@ -88,10 +87,7 @@ def _checked_modes(
 ) -> list[int]:
     count = len(pretrained.modes)
     chosen = list(range(count)) if modes is None else [int(mode) for mode in modes]
-    if construction not in CONSTRUCTIONS:
-        raise InputError(
-            f"there is no construction {construction!r}", f"use one of {', '.join(CONSTRUCTIONS)}"
-        )
+    check_known("construction", construction, CONSTRUCTIONS)
     if not chosen or len(set(chosen)) < len(chosen) or not set(chosen) <= set(range(count)):
         raise InputError(f"modes {chosen}", f"name each of 0 to {count - 1} once at most")
     if excluded is not None and (excluded not in chosen or len(chosen) == 1):

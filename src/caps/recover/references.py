@@ -39,6 +39,16 @@ class References:
         rows = rows if isinstance(rows, slice) else np.asarray(rows)
         return References(*(getattr(self, field.name)[rows] for field in fields(self)))
 
+    def labels(self, marks: np.ndarray) -> np.ndarray:
+        """The marks (n, time) of the rows under each window; rows before a short series have none.
+
+        >>> references = References(np.zeros((1, 3)), np.array([-1]), np.ones((1, 3), bool))
+        >>> references.labels(np.array([True, False]))
+        array([[False,  True, False]])
+        """
+        rows = self.starts[:, None] + np.arange(self.windows.shape[1])
+        return np.asarray((rows >= 0) & marks[np.maximum(rows, 0)])
+
 
 def reference_windows(
     values: np.ndarray,

@@ -1,7 +1,5 @@
 """Does the representation do its work? Figures on unseen pairs, none of them used in training."""
 
-from collections.abc import Iterator
-
 import numpy as np
 import torch
 from torch import Tensor
@@ -17,7 +15,8 @@ def encode_all(
     model: Representation, windows: np.ndarray, support: np.ndarray
 ) -> tuple[Tensor, Tensor]:
     """Structure and semantic codes of (count, time) windows, in batches."""
-    rows = zip(_batches(windows), _batches(support), strict=True)
+    whole = (torch.from_numpy(np.ascontiguousarray(array)) for array in (windows, support))
+    rows = zip(*(torch.split(tensor, ROWS) for tensor in whole), strict=True)
     parts = [model.encode(window, mask.float()) for window, mask in rows]
     return torch.cat([z_s for z_s, _ in parts]), torch.cat([z_a for _, z_a in parts])
 
@@ -48,17 +47,16 @@ def representation_checks(
     residual = torch.from_numpy(pairs.anomalous) - normal
     right = _decode_effect(model, z_ns, z_a, support, base)
     wrong = _decode_effect(model, z_ns, z_a[shuffled], support, base)
-    recombined = base + right - normal
+    effects = {
+        "res explains of {} energy": right,
+        "Dec explains of {} energy": base + right - normal,
+        "res with shuffled z_a, {}": wrong,
+    }
     for k, family in enumerate(FAMILIES):
         rows = torch.from_numpy(pairs.family == k)
-        figures[f"res explains of {family} energy"] = _energy(residual, right, rows, support)
-        figures[f"Dec explains of {family} energy"] = _energy(residual, recombined, rows, support)
-        figures[f"res with shuffled z_a, {family}"] = _energy(residual, wrong, rows, support)
-    for name in (
-        "res explains of {} energy",
-        "Dec explains of {} energy",
-        "res with shuffled z_a, {}",
-    ):
+        for name, effect in effects.items():
+            figures[name.format(family)] = _energy(residual, effect, rows, support)
+    for name in effects:
         figures[name.format("mean")] = float(np.mean([figures[name.format(f)] for f in FAMILIES]))
     figures["probe: family from z_a"] = _probe(z_a.numpy(), pairs.family, rng)
     member = np.repeat([0, 1], len(pairs))
@@ -69,11 +67,6 @@ def representation_checks(
         torch.cat([z_na, z_a]).numpy(), member, rng, groups
     )
     return figures
-
-
-def _batches(windows: np.ndarray) -> Iterator[Tensor]:
-    for start in range(0, len(windows), ROWS):
-        yield torch.from_numpy(np.ascontiguousarray(windows[start : start + ROWS]))
 
 
 @torch.no_grad()

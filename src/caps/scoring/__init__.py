@@ -7,7 +7,7 @@ from caps.lazy import on_first_use
 if TYPE_CHECKING:
     from caps.scoring.calibration import Calibration, alarm_rate, calibrate
     from caps.scoring.channels import LearnedChannel
-    from caps.scoring.config import CalibrationConfig, ModelConfig, ScoringConfig
+    from caps.scoring.config import CalibrationConfig, CounterConfig, ModelConfig, ScoringConfig
     from caps.scoring.context import NEW
     from caps.scoring.description import build, describe
     from caps.scoring.evidence import NOTABLE, Aggregate, carrying, shares
@@ -37,6 +37,7 @@ __all__ = [
     "Aggregate",
     "Calibration",
     "CalibrationConfig",
+    "CounterConfig",
     "EventRules",
     "FitOptions",
     "FitProgress",

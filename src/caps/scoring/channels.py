@@ -26,6 +26,11 @@ class Channel(ABC):
     rows: int  # observed in training
     bank: Singles  # (time,) scaled training rows, for normal counterparts
 
+    @property
+    def fresh(self) -> float:
+        """From what on a row is odd by itself; not-a-number where no rows were compared."""
+        return float("nan")
+
     @abstractmethod
     def evidence(self, context: ScoringContext, column: int) -> Recall:
         """-log p of the rows asked for, and what is local to each; not-a-number stays."""
@@ -93,6 +98,11 @@ class LearnedChannel(Channel):
     level: LevelRange | None  # None: levels say nothing
     bound: float | None  # that its evidence never reaches, for a switch that was learned
 
+    @property
+    def fresh(self) -> float:
+        """By what is local to rows of training."""
+        return float("nan") if self.memory is None else self.calibration.rules.fresh
+
     def evidence(self, context: ScoringContext, column: int) -> Recall:
         """That of its logits, or of its level where that says more."""
         logits, local, quiet = channel_logits(
@@ -117,6 +127,18 @@ def channel_logits(
     column: int,
 ) -> Recall:
     """What the detector, the memory or both say of the rows asked for, as logits."""
+    if column not in context.logits:
+        context.logits[column] = _logits(detector, memory, standardiser, context, column)
+    return context.logits[column]
+
+
+def _logits(
+    detector: RowDetector | None,
+    memory: Memory | None,
+    standardiser: Standardiser | None,
+    context: ScoringContext,
+    column: int,
+) -> Recall:
     scaled = context.scaled[:, column]
     if not np.isfinite(scaled).any():
         unknown = np.full(context.last, np.nan)

@@ -43,7 +43,10 @@ def both_sides(ahead: Blocks, behind: Blocks) -> Blocks:
 
 
 def in_hindsight(
-    blocks: Blocks, subsequences: Sequence[FloatArray], config: ScoringConfig
+    blocks: Blocks,
+    subsequences: Sequence[FloatArray],
+    config: ScoringConfig,
+    calendar: Sequence[FloatArray] = (),
 ) -> FloatArray:
     """The evidence of rows with their surroundings on either side.
 
@@ -53,16 +56,20 @@ def in_hindsight(
     sharpness = config.sharpness_of_lengths
     forecasts = soft_maximum(blocks.values(), sharpness)
     if not subsequences:
-        return forecasts
+        return _or_calendar(forecasts, calendar)
     novelty = soft_maximum(subsequences, sharpness)
     bounded = np.where(
         np.isnan(forecasts), np.nan, np.fmin(forecasts, novelty + config.forecast_bound)
     )
-    return soft_maximum([novelty, bounded], sharpness)
+    return _or_calendar(soft_maximum([novelty, bounded], sharpness), calendar)
 
 
 def by_the_past(
-    blocks: Blocks, fresh: Blocks, subsequences: Sequence[FloatArray], config: ScoringConfig
+    blocks: Blocks,
+    fresh: Blocks,
+    subsequences: Sequence[FloatArray],
+    config: ScoringConfig,
+    calendar: Sequence[FloatArray] = (),
 ) -> FloatArray:
     """The evidence of rows by those before them.
 
@@ -70,20 +77,26 @@ def by_the_past(
     is no echo, and the rest counts only a little beyond it.
     """
     sharpness = config.sharpness_of_lengths
-    forecasts = _agreeing(blocks, config)
+    forecasts = agreeing(blocks, config)
     gated = [np.fmin(each, forecasts + config.live_gate) for each in subsequences]
     whole = soft_maximum([forecasts, *gated], sharpness)
-    new = _agreeing(fresh, config)
-    return soft_maximum([new, np.fmin(whole, new + config.echo_gate)], sharpness)
+    new = agreeing(fresh, config)
+    said = soft_maximum([new, np.fmin(whole, new + config.echo_gate)], sharpness)
+    return _or_calendar(said, calendar)
 
 
-def _agreeing(blocks: Blocks, config: ScoringConfig) -> FloatArray:
+def agreeing(blocks: Blocks, config: ScoringConfig) -> FloatArray:
     """All blocks, each only as far as shorter ones agree."""
     agreed: list[FloatArray] = []
     for evidence in blocks.values():
         bounded = np.fmin(evidence, agreed[-1] + config.live_gate) if agreed else evidence
         agreed.append(bounded)
     return soft_maximum(agreed, config.sharpness_of_lengths)
+
+
+def _or_calendar(said: FloatArray, calendar: Sequence[FloatArray]) -> FloatArray:
+    """Whatever tells more: subsequences know nothing of the clock, so they do not bound it."""
+    return np.asarray(np.fmax.reduce([said, *calendar]))
 
 
 def mean_between(values: FloatArray, first: Rows, last: Rows) -> FloatArray:

@@ -27,6 +27,11 @@ class ScoringConfig(Configuration):
     quiet_doubt: int = 500  # rows of training that double it: of fewer, less is known
     quiet_most: float = 9.0  # -log p: enough for an alarm, but never the strongest
 
+    # The memory: day and week, where rows have times.
+    fewest_cycles: float = 1.25  # in training: its rows are compared with those of another cycle
+    most_cycles: int = 8  # that a row is compared with: the last ones
+    shortest_cycle: int = 12  # rows a day: of fewer, subsequences hold weeks
+
     # The memory: how parts are put together. Of soft maxima; 0 would be the maximum, infinity the
     # mean. Parts of one length look at the same rows and are worth more where they agree; what is
     # anomalous has one scale, so lengths and horizons need not.
@@ -48,8 +53,8 @@ class ScoringConfig(Configuration):
     # that is followed at half the pace, and so on. Noise changes sooner than what is new does.
     trusted_rows: int = 500
     most_pace: int = 16_384
-    samples: int = 256  # of that span, from which quantiles are taken
-    refreshes: int = 16  # in that span: quantiles are taken anew
+    samples: int = 1024  # of that span, from which quantiles are taken
+    refreshes: int = 32  # in that span: quantiles are taken anew
     slack_mean: float = 0.25  # in std: what drift has to exceed to be allowed for
     slack_std: float = 1.25  # times
 
@@ -103,6 +108,19 @@ class CalibrationConfig(Configuration):
 
 
 @dataclass(frozen=True, slots=True)
+class CounterConfig(Configuration):
+    """Which channels of training are counters, scored by their rates."""
+
+    WHAT: ClassVar[str] = "a configuration of counters"
+
+    fewest_rises: int = 16  # fewer are steps from one level to another
+    rising: float = 0.5  # of the rows, at least: the rate of what seldom rises is hardly but zeros
+    span: float = 10.0  # of the whole rise against the largest single one: else it is one jump
+    falls: float = 1 / 2000  # of the rows, beyond the first: what falls more often is drained
+    left_over: float = 0.5  # of the value before a fall, at most: a counter starts again at zero
+
+
+@dataclass(frozen=True, slots=True)
 class ModelConfig(Configuration):
     """All of them, as a model carries them."""
 
@@ -111,3 +129,4 @@ class ModelConfig(Configuration):
     neighbours: NeighbourConfig = field(default_factory=NeighbourConfig)
     scoring: ScoringConfig = field(default_factory=ScoringConfig)
     calibration: CalibrationConfig = field(default_factory=CalibrationConfig)
+    counters: CounterConfig = field(default_factory=CounterConfig)

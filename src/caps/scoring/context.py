@@ -1,19 +1,21 @@
 """What is decided once, at the entrance of a score, for all channels."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from caps.arrays import FloatArray
+from caps.arrays import FloatArray, Rows
 from caps.neighbours import TrainingOverlap
 from caps.scoring.config import ScoringConfig
 from caps.series import bridge
 
 if TYPE_CHECKING:
+    from caps.scoring.contexts import RecentContexts
     from caps.scoring.following import Follower
+    from caps.scoring.memory import Recall
 
 NEW = TrainingOverlap()  # rows none of which are training rows
 
@@ -29,7 +31,11 @@ class ScoringContext:
     config: ScoringConfig
     first: int = 0  # row whose score is asked for, and those of all after it
     follows: bool = False  # what is usual is followed over the rows; training is held to itself
-    followers: Mapping[int, "Follower"] | None = None  # by column, where rows go on from others
+    # By column, where rows go on from others: what became usual, and what foretells the next.
+    followers: Mapping[int, "Follower"] | None = None
+    recent: Mapping[int, "RecentContexts"] | None = None
+    logits: "dict[int, Recall]" = field(default_factory=dict)  # by column: a fit asks twice
+    positions: Rows | None = None  # of the rows, from where training began; None without times
 
     @property
     def last(self) -> int:

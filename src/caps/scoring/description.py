@@ -55,6 +55,7 @@ def describe(fitted: Fitted) -> dict[str, Any]:
         else int(fitted.start.astype("datetime64[ns]").astype(int)),
         "facts": fitted.facts,
         "config": fitted.config.to_dict(),
+        "counters": list(fitted.counters),
     }
 
 
@@ -84,6 +85,7 @@ def build(model: Mapping[str, Any], banks: Sequence[np.ndarray], detector_of: De
         start=None if model["start"] is None else np.datetime64(int(model["start"]), "ns"),
         facts=dict(model["facts"]),
         config=config,
+        counters=_counters(model["counters"], [channel.name for channel in channels]),
     )
 
 
@@ -91,6 +93,12 @@ def digest(facts: Mapping[str, Any]) -> str:
     """SHA-256 of JSON values, however they are laid out in a file."""
     text = json.dumps(facts, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _counters(named: Sequence[str], channels: Sequence[str]) -> tuple[str, ...]:
+    if not isinstance(named, list) or not set(named) <= set(channels):
+        raise ArtifactError("counters that are no channels", "fit it again")
+    return tuple(named)
 
 
 def _channel_facts(channel: Channel) -> dict[str, Any]:

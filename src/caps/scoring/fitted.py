@@ -5,14 +5,17 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from caps.arrays import FloatArray
+from caps.arrays import FloatArray, Rows
 from caps.errors import InputError
 from caps.neighbours import TrainingOverlap, overlap_at, overlap_by_values
 from caps.scoring.calibration import Calibration, alarm_rate
 from caps.scoring.channels import Channel, ConstantChannel, LearnedChannel
 from caps.scoring.config import ModelConfig
 from caps.scoring.context import NEW, ScoringContext
+from caps.scoring.contexts import RecentContexts
+from caps.scoring.counters import with_rates
 from caps.scoring.evidence import Aggregate, combine, score_of, shares
 from caps.scoring.following import Follower
 from caps.scoring.memory import Memory
@@ -56,6 +59,7 @@ class Fitted:
     start: np.datetime64 | None = None  # of its first row, where its rows are regular in time
     facts: dict[str, Any] = field(default_factory=dict)  # rows, modes, notes, weights, ...
     config: ModelConfig = field(default_factory=ModelConfig)
+    counters: tuple[str, ...] = ()  # channels that are scored by their rates
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -86,36 +90,50 @@ class Fitted:
 
     def scaled(self, series: Series) -> FloatArray:
         """The values in the units of training (time, channel), not-a-number where unobserved."""
-        return replace(self.scaler, clip=self.config.scoring.clip).transform(series.values)
+        return self._scaled(self.rated(series))
+
+    def rated(self, series: Series) -> Series:
+        """A series on a regular grid with the rates of its counters in place of their values."""
+        return with_rates(series, self.counters)
+
+    def _scaled(self, rated: Series) -> FloatArray:
+        return replace(self.scaler, clip=self.config.scoring.clip).transform(rated.values)
 
     @property
     def context(self) -> int:
         """How many rows before a row its causal score depends on."""
         learned = [each for each in self.channels if isinstance(each, LearnedChannel)]
         windows = [each.detector.config.window for each in learned if each.detector]
-        memories = [memory.context for memory in self._memories]
+        memories = [memory.context for memory in self._memories.values()]
         level = self.config.scoring.level_rows
-        return max([level - 1, *(window - 1 for window in windows), *memories])
+        rate = 1 if self.counters else 0  # one row more to tell a rise from
+        return max([level - 1, *(window - 1 for window in windows), *memories]) + rate
 
     def score(
         self,
         series: Series,
         *,
         last: int | None = None,
+        positions: Rows | None = None,
         followers: Mapping[int, Follower] | None = None,
+        recent: Mapping[int, RecentContexts] | None = None,
     ) -> Scores:
         """Score every row of a series on a regular grid with the channels of training.
 
         `last` asks for so many rows at the end only: with `context` rows before them, and the
         `followers` that have seen all rows before, a causal model gives them the same scores as in
-        the whole series. Rows of training are found, but by one that is asked for the last rows.
+        the whole series. So it does without the `recent` contexts, which spare it to look up again
+        those of the rows just before. Rows of training are found, but by one that is asked for the
+        last rows.
+        `positions` are those of rows without times, in steps from where training began.
         """
         if series.channels != self.names:
             raise InputError(
                 f"channels {', '.join(series.channels)} for a model of {', '.join(self.names)}",
                 "give the channels the model was fitted on",
             )
-        scaled = self.scaled(series)
+        series = self.rated(series)
+        scaled = self._scaled(series)
         overlap = self.find_overlap(series, scaled) if last is None else NEW
         context = ScoringContext(
             scaled,
@@ -123,24 +141,25 @@ class Fitted:
             self.causal,
             overlap,
             self.config.scoring,
+            positions=self.positions(series.time) if positions is None else positions,
             first=0 if last is None else max(0, len(series) - last),
             follows=True,
             followers=followers,
+            recent=recent,
         )
         return score_channels(self.channels, self.aggregate, context)
 
     def followers(self) -> dict[int, Follower]:
         """What is usual in every channel with a memory, before any row has come: for streams."""
-        with_memory = LearnedChannel | ConstantChannel
-        return {
-            column: each.memory.follower()
-            for column, each in enumerate(self.channels)
-            if isinstance(each, with_memory) and each.memory is not None
-        }
+        return {column: memory.follower() for column, memory in self._memories.items()}
+
+    def recent_contexts(self) -> dict[int, RecentContexts]:
+        """What foretells the next rows in every channel with a memory: for streams."""
+        return {column: memory.recent_contexts() for column, memory in self._memories.items()}
 
     def find_overlap(self, series: Series, scaled: FloatArray) -> TrainingOverlap:
         """Which rows are those of training: by their times if both have some, else by values."""
-        first = next((memory.first for memory in self._memories), None)
+        first = next((memory.first for memory in self._memories.values()), None)
         if first is None:
             return NEW
         config = self.config.neighbours.overlap
@@ -155,6 +174,12 @@ class Fitted:
                     return found
         return overlap_by_values(training, scaled, first, config)
 
+    def positions(self, times: NDArray[np.datetime64] | None) -> Rows | None:
+        """Rows by their times, in steps from where training began; None where either has none."""
+        if self.start is None or self.step is None or times is None:
+            return None
+        return np.asarray(np.rint((times - self.start) / self.step), dtype=np.intp)
+
     def training_time(self, row: int) -> np.datetime64 | None:
         """When a row of the training part was; None where its rows have no regular times."""
         if self.start is None or self.step is None:
@@ -162,10 +187,14 @@ class Fitted:
         return self.start + row * self.step
 
     @property
-    def _memories(self) -> list[Memory]:
+    def _memories(self) -> dict[int, Memory]:
+        """By column."""
         with_memory = LearnedChannel | ConstantChannel
-        memories = [each.memory for each in self.channels if isinstance(each, with_memory)]
-        return [memory for memory in memories if memory is not None]
+        return {
+            column: each.memory
+            for column, each in enumerate(self.channels)
+            if isinstance(each, with_memory) and each.memory is not None
+        }
 
 
 def score_channels(
@@ -176,6 +205,9 @@ def score_channels(
     evidence = np.stack([each.evidence for each in said], axis=1)
     score = score_of(combine(evidence, aggregate, context.config), context.config)
     local = np.stack([each.local for each in said], axis=1)
+    # Of a channel where odd rows are usual, one says less: its share is taken off.
+    fresh = np.array([channel.fresh for channel in channels])
+    local -= np.nan_to_num(fresh - np.fmin.reduce(fresh))
     return Scores(score, evidence, context.overlap, combine_local(local, evidence))
 
 

@@ -21,10 +21,12 @@ from caps.scoring.channels import (
     detector_logits,
 )
 from caps.scoring.context import ScoringContext
+from caps.scoring.counters import find_counters, with_rates
 from caps.scoring.fitted import Fitted, score_channels
 from caps.scoring.level import LevelRange
 from caps.scoring.memory import Memory
 from caps.scoring.options import FitOptions
+from caps.scoring.spans import EventRules
 from caps.scoring.standardiser import Standardiser
 from caps.scoring.training_part import Sort, Spans, TrainingPart
 from caps.series import Series
@@ -53,7 +55,13 @@ def fit(
     `known` are spans of rows with known anomalies, anywhere in the series: they choose the modes
     (Diagnosis) and are no examples of normal. Without a detector no weights are needed.
     """
-    part = TrainingPart(series, series[:rows], list(known), settings.switches, settings.config)
+    counters: tuple[str, ...] = ()
+    if settings.counters:
+        counters = find_counters(series[:rows], known, settings.config.counters)
+    series = with_rates(series, counters)
+    part = TrainingPart(
+        series, series[:rows], list(known), settings.switches, settings.config, counters
+    )
     work = _Fit(part, _detectors(part, pretrained, settings), settings, progress)
     return work.fitted()
 
@@ -117,6 +125,7 @@ class _Fit:
             start=train.time[0] if train.time is not None and train.sampling.regular else None,
             facts=self._facts(channels),
             config=self.config,
+            counters=self.part.counters,
         )
 
     def _channel(self, column: int) -> Channel:
@@ -152,9 +161,12 @@ class _Fit:
             standardiser = self._standardiser(detector, column)
         elif detector is not None and self.settings.level:  # a memory sees levels by itself
             level = self._level(column)
-        logits = self._held_logits(detector, memory, standardiser, column)
-        scale = self.config.calibration.usual_scale_of(causal=self.settings.causal)
-        calibration = calibrate_logits(logits, self.settings.rules, self.config.calibration, scale)
+        held = self._held(detector, memory, standardiser, column)
+        rules, config = self.settings.rules, self.config.calibration
+        if memory is not None:
+            rules = self._rules([local for _, local in held])
+        scale = config.usual_scale_of(causal=self.settings.causal)
+        calibration = calibrate_logits([logits for logits, _ in held], rules, config, scale)
         return LearnedChannel(
             name, rows, part.bank(column), calibration, detector, memory, standardiser, level, bound
         )
@@ -162,7 +174,13 @@ class _Fit:
     def _memory(self, column: int) -> Memory | None:
         if not self.settings.memory:
             return None
-        return Memory.fit(self.part.remembered[:, column], self.config, causal=self.settings.causal)
+        timed = self.train.time is not None and self.train.sampling.regular
+        return Memory.fit(
+            self.part.remembered[:, column],
+            self.config,
+            causal=self.settings.causal,
+            step=self.train.sampling.step if timed else None,
+        )
 
     def _level(self, column: int) -> LevelRange:
         assert self.detectors is not None
@@ -177,45 +195,53 @@ class _Fit:
         logits = [detector_logits(detector, context, column)[rows] for rows, context in contexts]
         return Standardiser.of(np.concatenate(logits), self.config.scoring.least_std)
 
-    def _held_logits(
+    def _held(
         self,
         detector: "RowDetector | None",
         memory: Memory | None,
         standardiser: Standardiser | None,
         column: int,
-    ) -> list[FloatArray]:
-        """Logits of the rows to calibrate on."""
+    ) -> list[tuple[FloatArray, FloatArray]]:
+        """Logits of the rows to calibrate on, and what is local to each."""
 
-        def of(contexts: list[tuple[slice, ScoringContext]]) -> list[FloatArray]:
-            return [
-                channel_logits(detector, memory, standardiser, context, column).evidence[rows]
+        def of(contexts: list[tuple[slice, ScoringContext]]) -> list[tuple[FloatArray, FloatArray]]:
+            found = [
+                (rows, channel_logits(detector, memory, standardiser, context, column))
                 for rows, context in contexts
             ]
+            return [(each.evidence[rows], each.local[rows]) for rows, each in found]
 
-        logits = of(self.contexts)
+        held = of(self.contexts)
         fewest = self.config.calibration.fewest_rows
-        if sum(int(np.isfinite(each).sum()) for each in logits) >= fewest:
-            return logits
+        if sum(int(np.isfinite(logits).sum()) for logits, _ in held) >= fewest:
+            return held
         # Nearly all gap: the rows learned from have to do.
         whole = slice(0, len(self.train))
         return of(self._contexts(self.part.remembered, [(whole, whole)]))
 
+    def _rules(self, local: list[FloatArray]) -> EventRules:
+        """What many rows of training have by themselves is not fresh."""
+        rules, share = self.settings.rules, self.config.calibration.fresh_share
+        known = np.concatenate(local)
+        known = known[np.isfinite(known)]
+        usual = float(np.quantile(known, 1 - share)) if len(known) else rules.fresh
+        return replace(rules, fresh=max(rules.fresh, usual))
+
     def _calibrated(self, channels: tuple[Channel, ...]) -> Calibration:
         """Calibrate what all channels say together, on the same rows."""
-        scaled, config = self.part.memory_scaler.transform(self.train.values), self.config
+        blocks, contexts, config = self._calibration_blocks(), self.contexts, self.config
         normal = np.ones(len(self.train), dtype=bool)
         for start, end in self.part.known:
             normal[start:end] = False
-        blocks = self._calibration_blocks()
+        if self.part.known:  # they were left out so far
+            scaled = self.part.memory_scaler.transform(self.train.values)
+            contexts = self._contexts(scaled, blocks)
         scores, local = [], []
-        for (block, _), (rows, context) in zip(blocks, self._contexts(scaled, blocks), strict=True):
+        for (block, _), (rows, context) in zip(blocks, contexts, strict=True):
             scored = score_channels(channels, self.settings.aggregate, context)
             scores.append(np.where(normal[block], scored.score[rows], np.nan))
             local.append(np.where(normal[block], scored.local[rows], np.nan))
-        # What many rows of training have by themselves is not fresh.
-        usual = float(np.nanquantile(np.concatenate(local), 1 - config.calibration.fresh_share))
-        rules = self.settings.rules
-        rules = replace(rules, fresh=max(rules.fresh, usual))
+        rules = self._rules(local)
         made = calibrate(scores, rules, config.calibration)
         # Evidence is -log p, so that its tail is exponential by its making.
         return replace(made, scale=config.scoring.halving)
@@ -243,6 +269,7 @@ class _Fit:
                 self.settings.causal,
                 training_rows(around.start, around.stop - around.start),
                 self.config.scoring,
+                positions=np.arange(around.start, around.stop),
             )
             rows = slice(block.start - around.start, block.stop - around.start)
             contexts.append((rows, context))

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import date
 from typing import Any
 
@@ -9,25 +10,34 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caps.errors import InputError, UnknownColumn
-from caps.series import Series
+from caps.series import ReadOptions, Series
 
 Moment = int | str | date | np.datetime64
 Span = tuple[int, int]
 _ROW = re.compile(r"\s*[0-9]{1,18}\s*")
 
 
-def read_input(source: Any, *, columns: Any = None, time: Any = None) -> Series:
+def read_input(
+    source: Any, *, columns: Any = None, time: Any = None, reading: ReadOptions | None = None
+) -> Series:
     """Read what `fit` was given; a `Series` may still be cut to columns."""
     if not isinstance(source, Series):
         from caps.series import read  # here, as it needs narwhals
 
-        return read(source, columns=columns, time=time, minimum_rows=1)
+        given = {} if reading is None else reading.given()
+        return read(source, columns=columns, time=time, minimum_rows=1, **given)
     if columns is None:
         return source
     return source.select(*([columns] if isinstance(columns, str) else columns))
 
 
-def read_channels(source: Any, names: tuple[str, ...], *, time: Any = None) -> Series:
+def read_channels(
+    source: Any,
+    names: tuple[str, ...],
+    *,
+    time: Any = None,
+    reading: ReadOptions | None = None,
+) -> Series:
     """The channels of training, by name, in what a scoring method was given.
 
     Other columns are not looked at: what a model was fitted on is what it scores.
@@ -39,11 +49,34 @@ def read_channels(source: Any, names: tuple[str, ...], *, time: Any = None) -> S
         return source if source.channels == names else source.select(*names)
     from caps.series import read  # here, as it needs narwhals
 
+    given = {} if reading is None else reading.given()
+    given.pop("exclude", None)  # the channels are known
     try:
-        return read(source, columns=names, time=time, minimum_rows=1)
+        return read(source, columns=names, time=time, minimum_rows=1, **given)
     except UnknownColumn as error:
+        if _width(source) == len(names):
+            return _by_position(source, names, time)
         missing = [name for name in names if name in error.names]
         raise (_other_channels(names, missing) if missing else error) from None
+
+
+def _width(source: Any) -> int | None:
+    """The number of columns of an array or list, which have no names; None for all else."""
+    if not isinstance(source, np.ndarray | list | tuple):
+        return None
+    array = np.asarray(source)
+    if array.dtype.names is not None or array.ndim not in (1, 2):
+        return None
+    return 1 if array.ndim == 1 else int(array.shape[1])
+
+
+def _by_position(source: Any, names: tuple[str, ...], time: Any) -> Series:
+    """The columns of an array as the channels, in their order."""
+    from caps.series import read  # here, as it needs narwhals
+
+    clock = None if isinstance(time, str) else time
+    series = read(source, columns=range(len(names)), time=clock, minimum_rows=1)
+    return replace(series, channels=names)
 
 
 def _other_channels(names: tuple[str, ...], missing: list[str]) -> InputError:

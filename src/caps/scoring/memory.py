@@ -5,21 +5,32 @@ and without level and size. How far the nearest one is tells how new a subsequen
 beside the nearest ones tells what was to be expected beside it.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain, product
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from caps.arrays import FloatArray, Rows, Singles
+from caps.arrays import BoolArray, FloatArray, Rows, Singles
 from caps.errors import ArtifactError
 from caps.neighbours import FORMS, training_rows
-from caps.scoring.combination import both_sides, by_the_past, in_hindsight, soft_maximum
+from caps.scoring.bank import Bank
+from caps.scoring.calendar import cycles_of
+from caps.scoring.combination import (
+    Blocks,
+    agreeing,
+    both_sides,
+    by_the_past,
+    in_hindsight,
+    soft_maximum,
+)
 from caps.scoring.config import ModelConfig, ScoringConfig
 from caps.scoring.context import ScoringContext
+from caps.scoring.contexts import RecentContexts
 from caps.scoring.following import Follower, pace_of, standardise_around
-from caps.scoring.measures import Bank, Measured, Measuring, Part, Side
+from caps.scoring.measures import Measured, Measuring, Part, Side, What
 from caps.scoring.standardiser import Standardiser
 
 Standardisers = Mapping[Part, Standardiser]
@@ -40,31 +51,37 @@ class Memory:
     rows: Singles  # (time,), not-a-number where unobserved
     first: int = 0  # row of the first of them in the training part
     causal: bool = False  # rows by those before them alone
+    cycles: tuple[int, ...] = ()  # rows of a day and of a week, where its rows have times
     standardisers: Standardisers = field(default_factory=dict)
     config: ModelConfig = field(default_factory=ModelConfig)
 
     @classmethod
     def fit(
-        cls, values: FloatArray, config: ModelConfig | None = None, *, causal: bool = False
+        cls,
+        values: FloatArray,
+        config: ModelConfig | None = None,
+        *,
+        causal: bool = False,
+        step: np.timedelta64 | None = None,  # of rows that have times
     ) -> "Memory | None":
         """Remember a scaled training part; None where it is too short to compare anything."""
         config = config or ModelConfig()
         first = max(0, len(values) - config.neighbours.rows)
-        blank = cls(values[first:].astype(np.float32), first, causal, config=config)
+        cycles = cycles_of(step, len(values) - first, config.scoring)
+        blank = cls(values[first:].astype(np.float32), first, causal, cycles, config=config)
         if not blank.bank.indices:
             return None
         rows = blank.rows.astype(np.float64)[:, None]
         overlap = training_rows(first, len(rows))
-        measuring = blank._measuring(ScoringContext(rows, rows, causal, overlap, config.scoring), 0)
+        positions = first + np.arange(len(rows))
+        measuring = blank._measuring(
+            ScoringContext(rows, rows, causal, overlap, config.scoring, positions=positions), 0
+        )
         usual = {
-            part: Standardiser.of(each, config.scoring.least_std, config.scoring.seldom)
-            for measured in measuring.lengths()
-            for part, each in measured.items()
+            part: _usual(part, each, config.scoring) for part, each in blank._measured(measuring)
         }
-        for part, each in measuring.quiet().items():
-            usual[part] = _quietest(each, config.scoring)
         ordered = {part: usual[part] for part in blank._parts()}
-        return cls(blank.rows, first, causal, ordered, config)
+        return cls(blank.rows, first, causal, cycles, ordered, config)
 
     @cached_property
     def bank(self) -> Bank:
@@ -95,16 +112,28 @@ class Memory:
         usual = list(self.standardisers.values())
         return Follower(usual, self.pace, self.config.scoring, still=still)
 
+    def recent_contexts(self) -> RecentContexts:
+        """What foretells the next rows by the past alone, before any row has come."""
+        return RecentContexts(self.bank, self.config)
+
     def evidence(self, context: ScoringContext, column: int = 0) -> Recall:
         """The evidence that the rows asked for of the channel in this `column` are anomalous."""
         measuring = self._measuring(context, column)
         said = self._by_the_past(measuring) if context.causal else self._in_hindsight(measuring)
         seen = np.isfinite(context.asked(context.scaled[:, column]))
-        evidence, local = (np.where(seen, np.nan_to_num(each), np.nan) for each in said[:2])
+        evidence, local = (_known(each, seen) for each in said[:2])
         return Recall(evidence, local, said.quiet)
 
     def _measuring(self, context: ScoringContext, column: int) -> Measuring:
         return Measuring(self.bank, context, column, self.config)
+
+    def _measured(self, measuring: Measuring) -> Iterator[tuple[Part, FloatArray]]:
+        if self.causal:
+            yield from zip(self._parts(), self._live(measuring), strict=True)
+            return
+        others = measuring.calendar(self.cycles), measuring.quiet()
+        for measured in chain(measuring.lengths(), others):
+            yield from measured.items()
 
     def _in_hindsight(self, measuring: Measuring) -> Recall:
         config, context = self.config.scoring, measuring.context
@@ -131,60 +160,90 @@ class Memory:
             for side in ("ahead", "behind")
         )
         said = both_sides(ahead, behind)
+        calendar = self._around(measuring.calendar(self.cycles), self.pace, context)
+        by_clock = self._by_the_clock(list(calendar.values()))
         quiet = self._around(measuring.quiet(), self.pace, context)
         whole = [_spread(each, part.length) for part, each in quiet.items()]
-        evidence = in_hindsight(said, subsequences, config) if said else np.zeros(1)
-        return Recall(evidence, said[min(said)] if said else evidence, self._quiet(whole))
+        if not said:
+            return Recall(np.zeros(1), np.zeros(1), self._quiet(whole))
+        evidence = in_hindsight(said, subsequences, config, by_clock)
+        local = np.fmax.reduce([said[min(said)], *by_clock])
+        return Recall(evidence, local, self._quiet(whole))
 
     def _by_the_past(self, measuring: Measuring) -> Recall:
         config, context, order = self.config.scoring, measuring.context, self._live_order
-        measured = {part: each for some in measuring.lengths() for part, each in some.items()}
-        measured |= measuring.quiet()
+        stacked = self._live(measuring)
         follower = context.followers.get(measuring.column) if context.followers else None
         follower = follower or self.follower(still=not context.follows)
-        unknown = np.full(context.last, np.nan)
-        stacked = np.stack([measured.get(part, unknown) for part in self.standardisers])
         # A gap, however long, is no time in which anything could become usual.
         seen = np.isfinite(context.asked(measuring.values))
         stacked[:, seen] = follower.standardise(stacked[:, seen])
-
-        def together(parts: FloatArray) -> FloatArray:  # (form, length, ..., row)
-            of_lengths = soft_maximum(parts, config.sharpness_of_parts)
-            return soft_maximum(of_lengths, config.sharpness_of_lengths)
-
         ahead = stacked[order.ahead]
-        fresh = ahead.copy()  # less the oddness of the context: what remains is no echo
-        fresh[:, : order.contexts.shape[1]] -= np.fmax(stacked[order.contexts], 0.0)
+        # With the oddness of the context and without it: what remains is no echo.
+        ahead = np.stack([ahead, ahead], axis=2)
+        ahead[:, : order.contexts.shape[1], 1] -= np.fmax(stacked[order.contexts], 0.0)
+        of_lengths = soft_maximum(ahead, config.sharpness_of_parts)
         horizons = self.config.neighbours.horizons
-        blocks, new = (dict(zip(horizons, together(each), strict=True)) for each in (ahead, fresh))
+        blocks, new = (
+            dict(zip(horizons, each, strict=True))
+            for each in soft_maximum(of_lengths, config.sharpness_of_lengths)
+        )
         subsequences = soft_maximum(stacked[order.new], config.sharpness_of_parts)
-        evidence = by_the_past(blocks, new, list(subsequences), config)
-        return Recall(evidence, new[min(new)], self._quiet(list(stacked[order.quiet])))
+        by_clock = self._by_the_clock(list(stacked[order.calendar]))
+        evidence = by_the_past(blocks, new, list(subsequences), config, by_clock)
+        local = np.fmax.reduce([new[min(new)], *by_clock])
+        return Recall(evidence, local, self._quiet(list(stacked[order.quiet])))
+
+    def _live(self, measuring: Measuring) -> FloatArray:
+        """What is measured by the past alone: (part, row)."""
+        context, column = measuring.context, measuring.column
+        recent = context.recent[column] if context.recent else self.recent_contexts()
+        measured = recent.measure(measuring.values, context.first, context.overlap)
+        order = self._live_order
+        stacked = np.empty((sum(rows.size for rows in order), context.last))
+        others = (
+            np.array(list(each.values())).reshape(-1, context.last)
+            for each in (measuring.calendar(self.cycles), measuring.quiet())
+        )
+        for rows, each in zip(order, (*measured, *others), strict=True):
+            stacked[rows] = each
+        return stacked
 
     @cached_property
     def _live_order(self) -> "_LiveOrder":
         """Where the parts by the past alone stand among all."""
-        at, neighbours = (
-            {part: row for row, part in enumerate(self.standardisers)},
-            self.config.neighbours,
-        )
+        at = {part: row for row, part in enumerate(self._parts())}
         lengths = sorted({part.length for part in at if part.what == "ahead"})
-        ahead = [
-            [
-                [Part("ahead", length, form, each) for each in neighbours.horizons]
-                for length in lengths
-            ]
-            for form in FORMS
-        ]
-        echoing = sum(length <= self.config.scoring.echo_length for length in lengths)
+        echoing = [each for each in lengths if each <= self.config.scoring.echo_length]
+        horizons = self.config.neighbours.horizons
+
+        def rows_of(what: What, lengths: Sequence[int], horizons: Sequence[int]) -> Rows:
+            parts = product([what], lengths, FORMS, horizons)
+            rows = np.array([at[Part(*part)] for part in parts], dtype=np.intp)
+            return rows.reshape(len(lengths), len(FORMS), len(horizons)).swapaxes(0, 1)
+
         return _LiveOrder(
-            ahead=np.array([[[at[part] for part in row] for row in rows] for rows in ahead]),
-            contexts=np.array(
-                [[[at[part.context] for part in row] for row in rows[:echoing]] for rows in ahead]
+            ahead=rows_of("ahead", lengths, horizons),
+            contexts=rows_of("context", echoing, horizons),
+            new=rows_of("new", lengths, [0])[..., 0],
+            calendar=np.array(
+                [row for part, row in at.items() if part.what == "calendar"], np.intp
             ),
-            new=np.array([[at[Part("new", length, form)] for length in lengths] for form in FORMS]),
             quiet=np.array([row for part, row in at.items() if part.what == "quiet"]),
         )
+
+    def _by_the_clock(self, calendar: Sequence[FloatArray]) -> list[FloatArray]:
+        """What day and week say together of each row; nothing where there are none."""
+        if not self.cycles:
+            return []
+        config, horizons = self.config.scoring, self.config.neighbours.horizons
+        of_cycles = np.reshape(calendar, (len(self.cycles), len(horizons), -1))
+        together = soft_maximum(of_cycles, config.sharpness_of_lengths)
+        blocks: Blocks = dict(zip(horizons, together, strict=True))
+        if not self.causal:
+            begun = {rows: _at_starts(each, rows) for rows, each in blocks.items()}
+            blocks = both_sides(blocks, begun)
+        return [agreeing(blocks, config)]
 
     def _around(self, measured: Measured, pace: int, context: ScoringContext) -> Measured:
         if not measured:
@@ -203,15 +262,23 @@ class Memory:
     def to_dict(self) -> dict[str, Any]:
         """What is neither the rows nor the configuration, as JSON values."""
         listed = {part.key: each.to_list() for part, each in self.standardisers.items()}
-        return {"first": self.first, "causal": self.causal, "standardisers": listed}
+        return {
+            "first": self.first,
+            "causal": self.causal,
+            "cycles": list(self.cycles),
+            "standardisers": listed,
+        }
 
     @classmethod
     def from_dict(cls, facts: Mapping[str, Any], rows: Singles, config: ModelConfig) -> Self:
         """The memory that `to_dict` described; other or missing keys are errors."""
         try:
-            if set(facts) != {"first", "causal", "standardisers"}:
+            if set(facts) != {"first", "causal", "cycles", "standardisers"}:
                 raise ValueError("odd or missing keys")
-            blank = cls(rows, int(facts["first"]), bool(facts["causal"]), config=config)
+            cycles = tuple(int(each) for each in facts["cycles"])
+            if any(not 0 < each <= len(rows) for each in cycles):
+                raise ValueError("its cycles do not fit its rows")
+            blank = cls(rows, int(facts["first"]), bool(facts["causal"]), cycles, config=config)
             listed = facts["standardisers"]
             parts = list(blank._parts())
             if not blank.bank.indices or set(listed) != {part.key for part in parts}:
@@ -219,7 +286,7 @@ class Memory:
             usual = {part: Standardiser.from_list(listed[part.key]) for part in parts}
         except (KeyError, TypeError, ValueError) as error:
             raise ArtifactError(f"a memory cannot be read ({error})", "fit it again") from None
-        return cls(rows, blank.first, blank.causal, usual, config)
+        return cls(rows, blank.first, blank.causal, cycles, usual, config)
 
     def _parts(self) -> Iterator[Part]:
         """All that is measured, in order."""
@@ -241,6 +308,8 @@ class Memory:
                         yield part
                         if self.causal and length <= scoring.echo_length:
                             yield part.context
+        for cycle in self.cycles:
+            yield from (Part("calendar", cycle, horizon=each) for each in config.horizons)
         yield from (Part("quiet", rows) for rows in scoring.quiet_rows)
 
 
@@ -250,7 +319,20 @@ class _LiveOrder(NamedTuple):
     ahead: Rows  # (form, length, horizon)
     contexts: Rows  # the same of the lengths that echo
     new: Rows  # (form, length)
+    calendar: Rows  # cycle by cycle, horizon by horizon
     quiet: Rows
+
+
+def _known(evidence: FloatArray, seen: BoolArray) -> FloatArray:
+    """Of the rows that were seen; none where nothing can be compared."""
+    return np.where(seen, np.where(np.isfinite(evidence), evidence, 0.0), np.nan)
+
+
+def _usual(part: Part, measured: FloatArray, config: ScoringConfig) -> Standardiser:
+    """What a part says of training."""
+    if part.what == "quiet":
+        return _quietest(measured, config)
+    return Standardiser.of(measured, config.least_std, config.seldom)
 
 
 def _quietest(quiet: FloatArray, config: ScoringConfig) -> Standardiser:
@@ -260,6 +342,11 @@ def _quietest(quiet: FloatArray, config: ScoringConfig) -> Standardiser:
         return Standardiser(-float(np.log(config.quiet_floor)), 1.0)
     std = max(Standardiser.of(known, config.quiet_unit).std, config.quiet_unit)
     return Standardiser(float(known.max()), std * (1 + config.quiet_doubt / len(known)))
+
+
+def _at_starts(blocks: FloatArray, length: int) -> FloatArray:
+    """Of blocks of this length at their last rows, that at their first."""
+    return np.pad(blocks[length - 1 :], (0, length - 1), constant_values=np.nan)
 
 
 def _spread(evidence: FloatArray, rows: int) -> FloatArray:

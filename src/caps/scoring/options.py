@@ -19,6 +19,7 @@ from caps.network import DetectorConfig
 from caps.scoring.config import ModelConfig
 from caps.scoring.evidence import AGGREGATES, Aggregate
 from caps.scoring.spans import EventRules
+from caps.series import ReadOptions
 
 if TYPE_CHECKING:
     from caps.realize import Pretrained
@@ -39,7 +40,8 @@ class Option:
     holds: Callable[[Any], bool] = lambda value: True  # what needs the series is checked with it
     wanted: str = ""  # completes "give ..."
     given: Any = None  # its type in commands and requests; None: for Python alone
-    off: str = ""  # help of a command's --no-NAME, which gives None
+    off: str = ""  # help of a command's --no-NAME, which gives `off_value`
+    off_value: Any = None
     saved: Callable[[Any], Any] | None = _unchanged  # None: by a machine, or with the fit itself
     restored: Callable[[Any], Any] = _unchanged  # from what `saved` made of it
     default: Any = None  # that of its field
@@ -188,6 +190,16 @@ class FitOptions:
             given=bool,
         ),
     )
+    counters: bool = field(
+        default=True,
+        metadata=_flag(
+            "Score metrics that only rise, but for restarts from zero, by how much they rise from "
+            "row to row; False takes their values as they are.",
+            given=bool,
+            off="Score the values of counters as they are, instead of their rise from row to row.",
+            off_value=False,
+        ),
+    )
     seed: int = field(
         default=0,
         metadata=_option(
@@ -256,6 +268,16 @@ class FitOptions:
             "Time column; recognised if left out.",
             given=str | None,
             saved=lambda value: value if isinstance(value, str | bool) else None,
+        ),
+    )
+    reading: ReadOptions = field(
+        default=ReadOptions(),
+        metadata=_option(
+            "How files and tables are read, beside their columns and time.",
+            holds=lambda value: isinstance(value, ReadOptions),
+            wanted="a caps.series.ReadOptions",
+            saved=ReadOptions.to_dict,
+            restored=ReadOptions.from_dict,
         ),
     )
     cache: Folder | None = field(

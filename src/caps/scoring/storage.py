@@ -21,7 +21,7 @@ from caps.scoring.fitted import Fitted
 from caps.scoring.options import FitOptions
 
 KIND = "caps.model"
-VERSION = 8  # its calibration belongs to one way of scoring: no older one is read
+VERSION = 9  # its calibration belongs to one way of scoring: no older one is read
 WEIGHTS, BANK = "detector.", "bank"
 
 Arrays = Mapping[str, np.ndarray]

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from caps.arrays import FloatArray
 from caps.scoring.channels import two_values
 from caps.scoring.config import ModelConfig
+from caps.scoring.remarks import remark_on
 from caps.series import Scaler, Series
 
 Spans = Sequence[tuple[int, int]]
@@ -28,6 +29,7 @@ class TrainingPart:
     known: Spans
     switches: bool  # learn channels that switch between two values too
     config: ModelConfig
+    counters: tuple[str, ...] = ()  # channels of which `series` holds the rates
 
     @cached_property
     def clean(self) -> FloatArray:
@@ -109,7 +111,7 @@ class TrainingPart:
         return "binary" if name in self.binary else "varied"
 
     def notes(self, sorts: Sequence[Sort]) -> list[str]:
-        """Remarks on channels that are not learned."""
+        """Remarks on channels that are not learned as they are, or are no plain measurements."""
         remarks: dict[Sort, str] = {
             "constant": "constant in training: another value is as likely as 1 in as many rows",
             "binary": "switched between two values in training: only a third one counts "
@@ -117,10 +119,22 @@ class TrainingPart:
             "silent": "hardly observed in training: ignored in the scores",
         }
         notes = []
+        if self.counters:
+            many = len(self.counters) > 1
+            what = "counters: their rises" if many else "a counter: its rise"
+            notes.append(
+                f"{_subject(list(self.counters))} {what} from row to row {'are' if many else 'is'} "
+                "scored and shown "
+                "(`counters=False` takes the values)"
+            )
         for sort, remark in remarks.items():
             channels = zip(self.train.channels, sorts, strict=True)
             if names := [name for name, each in channels if each == sort]:
                 notes.append(f"{_subject(names)} {remark}")
+        for column, (name, sort) in enumerate(zip(self.train.channels, sorts, strict=True)):
+            plain = sort == "varied" and name not in self.counters
+            if plain and (said := remark_on(self.clean[:, column])):
+                notes.append(f"channel {name!r} {said}")
         return notes
 
 

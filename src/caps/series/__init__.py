@@ -5,13 +5,14 @@ from typing import TYPE_CHECKING
 from caps.lazy import on_first_use
 
 if TYPE_CHECKING:
-    from caps.series.columns import MISSING_WORDS
     from caps.series.files import need_pyarrow
     from caps.series.gaps import bridge
     from caps.series.layout import is_time_name
     from caps.series.moments import Time, Unit, local_times, read_moment, write_moment
+    from caps.series.options import READ_OPTIONS, ReadOptions
     from caps.series.origin import Origin
     from caps.series.quality import duration
+    from caps.series.quantities import MISSING_WORDS, Marks, read_quantities
     from caps.series.reading import Format, read, read_many, scan
     from caps.series.reassembly import Reassembly, reassemble, window_weights
     from caps.series.sampling import Sampling, sampling_of
@@ -28,8 +29,11 @@ if TYPE_CHECKING:
 __all__ = [
     "CLIP",
     "MISSING_WORDS",
+    "READ_OPTIONS",
     "Format",
+    "Marks",
     "Origin",
+    "ReadOptions",
     "Reassembly",
     "Sampling",
     "Scaler",
@@ -47,6 +51,7 @@ __all__ = [
     "read",
     "read_many",
     "read_moment",
+    "read_quantities",
     "reassemble",
     "sampling_of",
     "scan",

@@ -8,8 +8,9 @@ from numpy.typing import NDArray
 
 from caps.arrays import FloatArray
 from caps.errors import InputError
-from caps.series.columns import numbers, rounds_integers
+from caps.series.columns import quantities, rounds_integers
 from caps.series.csv_lines import blank_remark
+from caps.series.identifiers import identifies
 from caps.series.layout import (
     Request,
     TimeColumn,
@@ -19,13 +20,15 @@ from caps.series.layout import (
     is_unnamed,
     resolve,
 )
-from caps.series.ordering import ordered_rows
+from caps.series.ordering import NEWEST_FIRST, OutOfOrder, newest_first, ordered_rows
 from caps.series.origin import Origin, Rows
 from caps.series.series import Series
+from caps.series.several import several_series
+from caps.series.summer_time import summer_time
 from caps.series.tables import Table
 from caps.series.timestamps import Instants, TimeFormat, read_times
 
-_USE_LABEL = "to use it as a channel, name it in columns= (--columns)"
+_USE_COLUMN = "to use it as a channel, name it in columns="
 
 
 class NoRows(InputError):
@@ -52,7 +55,14 @@ class Draft:
 
 def assemble(table: Table, request: Request) -> Series:
     """A checked series from a table."""
-    return check(draft(table, request), request)
+    unchecked = draft(table, request)
+    try:
+        return check(unchecked, request)
+    except OutOfOrder as error:
+        assert unchecked.moments is not None  # they are out of order
+        assert unchecked.time is not None
+        better = several_series(table, unchecked.moments, unchecked.time.title)
+        raise (better or error) from None
 
 
 def draft(table: Table, request: Request) -> Draft:
@@ -65,10 +75,12 @@ def draft(table: Table, request: Request) -> Draft:
     if table.rows == 0:
         raise NoRows("the series is empty", "give at least two rows and a column of numbers")
     instants = None
+    clock_remarks: list[str] = []
     if time is not None:
         instants = read_times(time.column, time.title, request.time_format)
+        instants, clock_remarks = _with_summer_time(instants, time, request)
     channels, values, remarks = _channels(table, request, time)
-    remarks = [*table.remarks, *remarks]
+    remarks = [*table.remarks, *clock_remarks, *remarks]
     if table.blank:
         remarks.append(blank_remark(table.blank, "read as missing values"))
     if time is not None and instants is not None and instants.counter is not None:
@@ -91,6 +103,24 @@ def draft(table: Table, request: Request) -> Draft:
     return Draft(series, moments, time, instants.format)
 
 
+def _with_summer_time(
+    instants: Instants, time: TimeColumn, request: Request
+) -> tuple[Instants, list[str]]:
+    """Local times whose clocks were set back, in the zone that this gives away."""
+    strict = not (request.sort or request.part) and request.duplicates == "error"
+    if instants.time is None or instants.timezone is not None or not strict:
+        return instants, []
+    found = summer_time(instants.time)
+    if found is None:
+        return instants, []
+    utc, zone = found
+    remark = (
+        f"column {time.title!r} repeats an hour as clocks do at the end of summer time: it is read "
+        f"in the zone {zone}; give timezone= if it is another"
+    )
+    return replace(instants, time=utc, timezone=zone), [remark]
+
+
 def check(unchecked: Draft, request: Request) -> Series:
     """Put the rows in order, mask infinite values and refuse what cannot be analysed."""
     series = unchecked.series
@@ -100,8 +130,11 @@ def check(unchecked: Draft, request: Request) -> Series:
             name=unchecked.time.title,
             sort=request.sort,
             duplicates=request.duplicates,
+            reverse=not request.part,
         )
         series = series if rows is None else series.take(rows)
+        if not (request.part or request.sort) and newest_first(unchecked.moments):
+            series = replace(series, remarks=(*series.remarks, NEWEST_FIRST))
     if not request.part:
         _refuse_useless(series, request.minimum_rows)
     series = _mask_infinite(series)
@@ -157,31 +190,49 @@ def _channels(
         if is_unnamed(name) and not explicit:
             remarks.append(f"column {name!r} has no name and is ignored as a row number")
             continue
-        array = numbers(table.columns[name], name)
-        if array is None:
+        found = quantities(table.columns[name], name, table.marks)
+        if found is None:
             if explicit:
                 raise InputError(f"column {name!r} holds no numbers", "name columns of numbers")
             remarks.append(f"column {name!r} holds no numbers and is ignored")
             continue
+        array = found.values
+        if found.remark:
+            remarks.append(f"column {name!r} {found.remark}")
         if not explicit and is_label(name, array):
             labels.append(name)
             continue
         if not explicit and is_label_name(name):
             remarks.append(
                 f"channel {name!r} is read as a measurement, its name suggests a label: "
-                "leave it out with exclude=, or name the others in columns= (--columns)"
+                "leave it out with exclude=, or name the others in columns="
             )
         if rounds_integers(table.columns[name], array):
             remarks.append(f"column {name!r}: integers beyond 2**53 are rounded to 16 digits")
         channels[name] = array
     if not channels:
         raise _no_channel(table, labels)
+    if not explicit:
+        remarks += _leave_out_identifiers(channels)
     remarks += [
         f"column {name!r} is called like a label and holds only 0 and 1: it is left out; "
-        f"{_USE_LABEL}"
+        f"{_USE_COLUMN}"
         for name in labels
     ]
     return list(channels), np.column_stack(list(channels.values())), remarks
+
+
+def _leave_out_identifiers(channels: dict[str, FloatArray]) -> list[str]:
+    """Drop what only tells rows apart, if something else is left; remarks on what was dropped."""
+    reasons = {name: identifies(name, values) for name, values in channels.items()}
+    if all(reasons.values()):
+        return []
+    remarks = []
+    for name, reason in reasons.items():
+        if reason is not None:
+            del channels[name]
+            remarks.append(f"column {name!r} {reason}: it is left out; {_USE_COLUMN}")
+    return remarks
 
 
 def _no_channel(table: Table, labels: list[str]) -> InputError:
@@ -189,7 +240,7 @@ def _no_channel(table: Table, labels: list[str]) -> InputError:
         return InputError(
             f"there is nothing to read but {', '.join(labels)}, called like a label and holding "
             "only 0 and 1",
-            _USE_LABEL,
+            _USE_COLUMN,
         )
     return InputError(
         f"there is no column of numbers among {', '.join(table.columns)}",

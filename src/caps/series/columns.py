@@ -1,6 +1,5 @@
 """One column of any library as float64, where not-a-number marks a missing value."""
 
-import re
 from decimal import Decimal
 from numbers import Real
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -10,15 +9,22 @@ from numpy.typing import NDArray
 
 from caps.arrays import FloatArray
 from caps.errors import InputError
+from caps.series.quantities import (
+    MISSING_WORDS,
+    Marks,
+    Quantities,
+    has_comma,
+    may_be_grouped,
+    read_quantities,
+    starts_like_number,
+)
 
 if TYPE_CHECKING:
     import narwhals as nw  # imported where tables are: arrays do without it
 
 Column: TypeAlias = "nw.Series[Any] | NDArray[Any]"
 
-MISSING_WORDS = frozenset({"", "-nan", "#n/a", "<na>", "n/a", "na", "nan", "nat", "none", "null"})
-_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?|[-+]?inf(inity)?", re.IGNORECASE)
-_COMMA_NUMBER = re.compile(r"[-+]?\d[\d.]*,\d+")
+POINT = Marks()
 _EXACT_INTEGERS = 2**53
 
 
@@ -56,26 +62,32 @@ def is_number(column: Column) -> bool:
 
 
 def numbers(column: Column, name: str) -> FloatArray | None:
-    """The column as float64, or None when it holds no numbers at all (text, dates).
+    """The column as float64, or None when it holds no numbers at all (text, dates)."""
+    found = quantities(column, name, POINT)
+    return None if found is None else found.values
+
+
+def quantities(column: Column, name: str, marks: Marks) -> Quantities | None:
+    """The column as float64 and a remark on how it was read, or None when it holds no numbers.
 
     A column in which only some values are numbers is an error: ignoring it would hide the numbers,
     and reading the rest as missing would hide the text.
     """
     if isinstance(column, np.ndarray):
         if column.dtype.kind in "iufb":
-            return column.astype(np.float64, copy=False)
+            return Quantities(column.astype(np.float64, copy=False))
         if column.dtype.kind in "cmM":
             return None
     else:
         import narwhals as nw  # a tenth of a second that arrays do without
 
         if column.dtype.is_integer() and column.dtype not in (nw.Int128, nw.UInt128):
-            return _rounded(column)
+            return Quantities(_rounded(column))
         if column.dtype.is_numeric() or column.dtype == nw.Boolean:
-            return np.asarray(column.cast(nw.Float64).to_numpy(), dtype=np.float64)
+            return Quantities(np.asarray(column.cast(nw.Float64).to_numpy(), dtype=np.float64))
         if column.dtype.is_temporal() or column.dtype.is_nested() or column.dtype == nw.Binary:
             return None
-    return _numbers_of_objects(to_list(column), name)
+    return _of_objects(to_list(column), name, marks)
 
 
 def _rounded(column: "nw.Series[Any]") -> FloatArray:
@@ -98,42 +110,69 @@ def rounds_integers(column: Column, values: FloatArray) -> bool:
     return whole and bool(np.any(np.abs(values) >= _EXACT_INTEGERS))
 
 
-def _numbers_of_objects(values: list[Any], name: str) -> FloatArray | None:
+def _of_objects(values: list[Any], name: str, marks: Marks) -> Quantities | None:
     array = np.full(len(values), np.nan)
     numeric, misfit = 0, -1
     for row, value in enumerate(values):
         if is_missing(value):
             continue
-        number = _number(value, name, row)
+        number = _number(value, name, row, marks)
         if number is not None:
             array[row] = number
             numeric += not np.isnan(number)
         elif misfit < 0:
             misfit = row
     if misfit < 0:
-        return array
-    found = values[misfit]
-    if isinstance(found, str) and _COMMA_NUMBER.fullmatch(found.strip()):
-        raise InputError(
-            f"column {name!r} writes numbers with a comma ({found!r} in row {misfit})",
-            'give decimal="," for a CSV file, or write the numbers with a decimal point',
-        )
+        return Quantities(array)
+    if _is_number_text(values[misfit]) and all(map(_is_text, values)):
+        written = [row for row, value in enumerate(values) if _is_written(value)]
+        found = read_quantities([values[row] for row in written], marks)
+        if found is not None:
+            array[written] = found.values
+            return Quantities(array, found.remark)
+    _refuse_commas(values[misfit], name, misfit)
     if numeric == 0:
         return None
     raise InputError(
-        f"column {name!r} mixes numbers with {type(found).__name__} values "
-        f"({found!r} in row {misfit})",
+        f"column {name!r} mixes numbers with {type(values[misfit]).__name__} values "
+        f"({values[misfit]!r} in row {misfit})",
         "correct these values or leave them empty, or leave the column out with exclude=",
     )
 
 
-def _number(value: Any, name: str, row: int) -> float | None:
+def _refuse_commas(value: object, name: str, row: int) -> None:
+    """Say what to do about a number with a comma, which is no text to be passed over."""
+    if not isinstance(value, str) or not has_comma(value):
+        return
+    if may_be_grouped(value):
+        raise InputError(
+            f"column {name!r} writes numbers with a comma that may mark thousands or decimals "
+            f"({value!r} in row {row})",
+            f'give thousands="," if {value.strip()} is {value.strip().replace(",", "")}, '
+            f'decimal="," if it is {value.strip().replace(",", ".")}',
+        )
+    raise InputError(
+        f"column {name!r} writes numbers with a comma ({value!r} in row {row})",
+        'give decimal=",", or write the numbers with a decimal point',
+    )
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) or is_missing(value)
+
+
+def _is_number_text(value: object) -> bool:
+    return isinstance(value, str) and starts_like_number(value)
+
+
+def _is_written(value: object) -> bool:
+    return isinstance(value, str) and value.strip().lower() not in MISSING_WORDS
+
+
+def _number(value: Any, name: str, row: int, marks: Marks) -> float | None:
     """The number an object stands for (not-a-number for an empty text), None if it is none."""
     if isinstance(value, str):
-        text = value.strip()
-        if text.lower() in MISSING_WORDS:
-            return float("nan")
-        return float(text) if _NUMBER.fullmatch(text) else None
+        return marks.number(value.strip()) if _is_written(value) else float("nan")
     # numpy counts durations among the whole numbers.
     if not isinstance(value, Real | Decimal | np.bool_) or isinstance(value, np.timedelta64):
         return None

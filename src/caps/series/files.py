@@ -4,13 +4,14 @@ import bz2
 import csv
 import gzip
 import lzma
+import re
 import stat
 import string
 import warnings
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -18,12 +19,23 @@ import narwhals as nw
 import numpy as np
 
 from caps.errors import InputError
-from caps.series.columns import MISSING_WORDS
 from caps.series.csv_lines import Body, Records
 from caps.series.origin import Origin
+from caps.series.quantities import (
+    MISSING_WORDS,
+    Marks,
+    has_comma,
+    has_point,
+    may_be_grouped,
+    read_quantities,
+)
 from caps.series.tables import Table, unique_names
 
 DELIMITERS = ",;\t|"
+_SEP_LINE = re.compile(r"\ufeff?\"?sep=(.)\"?\s*")  # which spreadsheets write and understand
+_POINT_DATE = re.compile(r"\s*\d{1,2}\.\d{1,2}\.(\d{2}|\d{4})\b")
+_HALF_DAY = re.compile(r"\s[AP]M$", re.IGNORECASE)
+_QUOTED_COMMA = re.compile(r'"[-+]?[\d.]*,\d+"')
 HEAD_LINES = 50
 LONGEST_SHOWN = 200  # characters of a path in a message
 _NO_MARKS = '\r\n\0"' + string.ascii_letters + string.digits
@@ -39,7 +51,8 @@ class CsvFormat:
     """How a CSV file is written; None means: look at its first lines."""
 
     delimiter: str | None = None
-    decimal: str = "."
+    decimal: str | None = None
+    thousands: str | None = None
     header: bool | None = None
     encoding: str = "utf-8"
 
@@ -50,8 +63,14 @@ class CsvFormat:
                 "give one character, such as ; or a tab",
             ),
             "decimal": (
-                _is_mark(self.decimal) and self.decimal != self.delimiter,
+                self.decimal is None
+                or (_is_mark(self.decimal) and (self.decimal == "," or not self._cuts_decimals)),
                 "give one character that is not the delimiter, such as , or .",
+            ),
+            "thousands": (
+                self.thousands is None
+                or (_is_mark(self.thousands) and self.thousands != (self.decimal or ".")),
+                "give one character that is not the decimal mark, such as , or .",
             ),
             "header": (self.header in (None, True, False), "give True, False or None"),
             "encoding": (isinstance(self.encoding, str), 'give a name such as "utf-8" or "cp1252"'),
@@ -60,15 +79,27 @@ class CsvFormat:
             if not holds:
                 raise InputError(f"{name}={getattr(self, name)!r} cannot be used", remedy)
 
+    @property
+    def _cuts_decimals(self) -> bool:
+        """Commas in quotes can be both; other marks never are."""
+        return self.decimal == self.delimiter
+
+    @property
+    def marks(self) -> Marks:
+        """How numbers are written in a table that is no file."""
+        return Marks(self.decimal or ".", self.thousands)
+
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
     """What the first lines of a CSV file say."""
 
-    skipped: int  # blank lines before the first
+    skipped: int  # lines before the first: blank ones, and one that names the delimiter
     delimiter: str
     names: list[str]
     header: bool
+    marks: Marks
+    remarks: tuple[str, ...] = ()
 
 
 def read_file(path: Path, form: CsvFormat) -> Table:
@@ -141,14 +172,14 @@ def _csv_tables(path: Path, form: CsvFormat, rows: int | None = None) -> Iterato
             sep=layout.delimiter,
             names=layout.names,
             header=0 if layout.header else None,
-            decimal=form.decimal,
+            decimal=layout.marks.decimal,
             index_col=False,
             skip_blank_lines=False,  # they are rows too
             low_memory=False,  # one type for each column, not one for each block of lines
             chunksize=rows,
         )
         for frame in [read] if rows is None else read:
-            yield _pandas_rows(frame, records)
+            yield replace(_pandas_rows(frame, records), marks=layout.marks, remarks=layout.remarks)
 
 
 def _pandas_rows(frame: Any, records: Records) -> Table:
@@ -164,26 +195,50 @@ def _pandas_rows(frame: Any, records: Records) -> Table:
 
 
 def _csv_layout(path: Path, form: CsvFormat) -> _Layout:
-    skipped, lines = _first_lines(path, form)
-    delimiter = form.delimiter or _sniff(lines, DELIMITERS.replace(form.decimal, ""))
+    skipped, lines, named = _first_lines(path, form)
+    delimiter = form.delimiter or named or _delimiter(lines, form.decimal)
+    marks, remarks = _marks(lines, delimiter, form)
     first = next(csv.reader(lines, delimiter=delimiter))
-    header = _has_header(first) if form.header is None else form.header
+    header = _has_header(first, marks) if form.header is None else form.header
     if not header:
         names = [f"channel_{index}" for index in range(len(first))] if len(first) > 1 else ["value"]
-        return _Layout(skipped, delimiter, names, header=False)
+        return _Layout(skipped, delimiter, names, False, marks, remarks)
     stripped = [name.strip() for name in first]
     unique_names(stripped)
     names = [name or f"Unnamed: {index}" for index, name in enumerate(stripped)]
-    return _Layout(skipped, delimiter, names, header=True)
+    return _Layout(skipped, delimiter, names, True, marks, remarks)
 
 
-def _first_lines(path: Path, form: CsvFormat) -> tuple[int, list[str]]:
-    """How many blank lines there are before the first, and the first few that are not blank."""
+def _marks(lines: list[str], delimiter: str, form: CsvFormat) -> tuple[Marks, tuple[str, ...]]:
+    """How numbers are written, and a remark if that was found out."""
+    if form.decimal is not None or form.thousands is not None or delimiter == ",":
+        return form.marks, ()
+    fields = [each for line in csv.reader(lines, delimiter=delimiter) for each in line]
+    commas = [each for each in fields if has_comma(each)]
+    if any(map(has_point, fields)):
+        return Marks(), ()
+    # 50,000 is a thousand times 50 to some; who writes 31.12.2024 means 50.
+    shown = next((each for each in commas if not may_be_grouped(each)), None)
+    if commas and any(map(_POINT_DATE.match, fields)):
+        shown = commas[0]
+    if shown is None:
+        return Marks(either=True), ()
+    meant = Marks(",", ".").number(shown)
+    told = f"numbers are read with a decimal comma: {shown.strip()!r}"
+    return Marks(","), (told + ("" if meant is None else f" is {meant:.10g}"),)
+
+
+def _first_lines(path: Path, form: CsvFormat) -> tuple[int, list[str], str | None]:
+    """How many lines come before the first row, the first few rows, and a delimiter named there."""
     _refuse_binary(path, form.encoding)
-    skipped, lines = 0, []
+    skipped, named = 0, None
+    lines: list[str] = []
     with _text(path, form) as text:
         for line in text:
-            if line.strip():
+            if line.strip() and not lines and named is None and (sep := _SEP_LINE.fullmatch(line)):
+                named = sep[1]
+                skipped += 1
+            elif line.strip():
                 lines.append(line)
             elif not lines:
                 skipped += 1
@@ -191,7 +246,7 @@ def _first_lines(path: Path, form: CsvFormat) -> tuple[int, list[str]]:
                 break
     if not lines:
         raise InputError(f"{path} is empty", "name a file with a header and at least two rows")
-    return skipped, lines
+    return skipped, lines, named
 
 
 def _text(path: Path, form: CsvFormat, skipped: int = 0) -> TextIO:
@@ -218,12 +273,15 @@ def _is_mark(text: object) -> bool:
     return isinstance(text, str) and len(text) == 1 and text.isascii() and text not in _NO_MARKS
 
 
-def _sniff(lines: list[str], delimiters: str) -> str:
+def _delimiter(lines: list[str], decimal: str | None) -> str:
     """The delimiter that cuts every line into the same number of fields, and into most."""
     # The last line read may be cut off inside a quoted field.
     whole = lines[:-1] if len(lines) == HEAD_LINES else lines
+    quoted = decimal is not None and any(map(_QUOTED_COMMA.search, whole))
+    delimiters = DELIMITERS if decimal is None or quoted else DELIMITERS.replace(decimal, "")
     best, most = delimiters[0], 1
-    for delimiter in delimiters:
+    # The comma last: in a decimal comma it cuts as many times as the real one.
+    for delimiter in sorted(delimiters, key=",".__eq__):
         counts = {len(fields) for fields in csv.reader(whole, delimiter=delimiter)}
         if len(counts) == 1 and (fields := counts.pop()) > most:
             best, most = delimiter, fields
@@ -232,23 +290,20 @@ def _sniff(lines: list[str], delimiters: str) -> str:
     return max(delimiters, key=lambda delimiter: lines[0].count(delimiter))
 
 
-def _has_header(first: list[str]) -> bool:
+def _has_header(first: list[str], marks: Marks) -> bool:
     """No header is a first line made of numbers and dates; 0,1,2,... is what pandas writes."""
     numbered = first[1:] if first[0] == "" else first
     if len(first) > 1 and numbered == [str(index) for index in range(len(numbered))]:
         return True
-    return not all(_is_value(field.strip()) for field in first)
+    return not all(_is_value(field.strip(), marks) for field in first)
 
 
-def _is_value(field: str) -> bool:
-    if field.lower() in MISSING_WORDS:
+def _is_value(field: str, marks: Marks) -> bool:
+    if field.lower() in MISSING_WORDS or read_quantities([field], marks) is not None:
         return True
-    try:
-        float(field)
-    except ValueError:
-        # A date: digits first, and nothing but digits and marks around at most a T and a Z.
-        return field[0].isdigit() and all(mark in "0123456789-/.:+ TZ" for mark in field)
-    return True
+    # A date: digits first, and nothing but digits and marks around a T and a Z, or AM and PM.
+    day = _HALF_DAY.sub("", field)
+    return day[:1].isdigit() and all(mark in "0123456789-/.:+ TZ" for mark in day)
 
 
 def _python_encoding(encoding: str) -> str:
@@ -277,7 +332,7 @@ def _csv_errors(path: Path, form: CsvFormat) -> Iterator[None]:
     except (ParserError, ParserWarning, csv.Error) as error:
         raise InputError(
             f"{path} is no regular table ({' '.join(str(error).split())})",
-            "give each line as many fields as the header, or name the delimiter=",
+            "give each line as many fields as the header, or name the right one with delimiter=",
         ) from None
     except (EOFError, gzip.BadGzipFile, lzma.LZMAError) as error:
         raise InputError(f"{path} cannot be unpacked ({error})", "write the file again") from None

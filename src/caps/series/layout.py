@@ -10,7 +10,7 @@ import numpy as np
 from caps.arrays import FloatArray
 from caps.errors import InputError, UnknownColumn
 from caps.series.columns import Column, is_temporal
-from caps.series.ordering import DUPLICATES, Duplicates
+from caps.series.options import DUPLICATES, Duplicates
 from caps.series.tables import Table, as_array
 from caps.series.timestamps import TimeFormat, looks_like_dates
 

@@ -13,10 +13,10 @@ from caps.series.assembly import Draft, NoRows, assemble, check, draft
 from caps.series.columns import is_missing, to_list
 from caps.series.files import CsvFormat, existing, file_chunks, read_file
 from caps.series.layout import Request, resolve
-from caps.series.ordering import Duplicates
+from caps.series.options import Duplicates, Unit
 from caps.series.series import Series
 from caps.series.tables import Table, table_of
-from caps.series.timestamps import TimeFormat, Unit
+from caps.series.timestamps import TimeFormat
 
 Names = str | int | Iterable[str | int]
 
@@ -25,14 +25,15 @@ class Format(TypedDict, total=False):
     """How times and CSV files are written; what is left out is recognised.
 
     `unit` of epoch numbers, `time_format` as for strftime, `timezone` of times without one;
-    `delimiter`, `decimal`, `header` and `encoding` of a CSV file.
+    `decimal` and `thousands` marks of numbers; `delimiter`, `header` and `encoding` of a CSV file.
     """
 
     unit: Unit | None
     time_format: str | None
     timezone: str | None
     delimiter: str | None
-    decimal: str
+    decimal: str | None
+    thousands: str | None
     header: bool | None
     encoding: str
 
@@ -53,7 +54,8 @@ def read(
     `time` names the time column, gives the times themselves, or is False for none; left out, it
     is found by type, then by name, then by values that are dates. `columns` are the channels
     (default: every numeric column but the time and those in `exclude`). Unsorted rows and repeated
-    times are errors unless `sort` and `duplicates` ("keep", "first", "last") say otherwise.
+    times are errors unless `sort` and `duplicates` ("keep", "first", "last") say otherwise; rows
+    that come newest first are turned round.
 
     >>> series = read({"time": ["2024-01-01", "2024-01-02", "2024-01-03"], "load": [1.0, None, 3]})
     >>> series
@@ -202,7 +204,7 @@ def _check_continuation(last: Any, piece: Draft, duplicates: Duplicates) -> None
 def _table(source: Any, csv_format: CsvFormat) -> Table:
     if isinstance(source, str | os.PathLike):
         return read_file(Path(source), csv_format)
-    return table_of(source)
+    return replace(table_of(source), marks=csv_format.marks)
 
 
 def _rows_by_id(table: Table, id: str) -> dict[str, np.ndarray[Any, np.dtype[np.intp]]]:

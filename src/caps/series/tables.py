@@ -13,6 +13,7 @@ from caps.errors import InputError
 from caps.series.columns import Column
 from caps.series.csv_lines import blank_remark
 from caps.series.origin import Origin
+from caps.series.quantities import Marks
 
 ACCEPTED = (
     "give a numpy array, a list, a mapping of columns, a pandas or polars frame or series, "
@@ -24,7 +25,8 @@ ACCEPTED = (
 class Table:
     """Named columns of equal length; `index` is a pandas index that may hold times.
 
-    `blank` are the rows that are blank lines of a file, with their line numbers.
+    `blank` are the rows that are blank lines of a file, with their line numbers; `marks` say how
+    numbers are written in text.
     """
 
     columns: Mapping[str, Column]
@@ -33,6 +35,7 @@ class Table:
     from_file: bool = False
     blank: Mapping[int, int] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
+    marks: Marks = field(default_factory=Marks)
 
     @property
     def rows(self) -> int:

@@ -4,27 +4,20 @@ import re
 import warnings
 from dataclasses import dataclass, replace
 from datetime import date
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from caps.errors import InputError
-from caps.series.columns import (
-    MISSING_WORDS,
-    Column,
-    is_missing,
-    is_number,
-    is_temporal,
-    numbers,
-    to_list,
-)
+from caps.series.columns import Column, is_missing, is_number, is_temporal, numbers, to_list
+from caps.series.options import Unit
+from caps.series.quantities import MISSING_WORDS
 
 if TYPE_CHECKING:
     import pandas as pd  # half a second that arrays do without
 
 TimeArray = NDArray[np.datetime64]
-Unit = Literal["s", "ms", "us", "ns"]
 
 NANOSECONDS: dict[Unit, int] = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 # Smallest number read as an epoch in each unit: 1e8 s is March 1973 and 1e11 s is the year 5138,
@@ -35,6 +28,13 @@ FINER = ("ps", "fs", "as")  # than nanoseconds: they reach some days around 1970
 _ISO_DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}([T ].*)?")
 _PLAIN_NUMBER = re.compile(r"[-+]?\d+(\.\d+)?")
 _DAY_OR_MONTH_FIRST = re.compile(r"\s*(\d{1,2})[/.-](\d{1,2})[/.-]\d{4}.*")
+_SPACES = str.maketrans("\u00a0\u202f", "  ")  # before AM and PM, as browsers write them
+_COMMA_FRACTION = re.compile(r"(:\d{2}),(\d{1,9})\b")
+_HALF_DAY = re.compile(
+    r"(?P<date>.*\d)(?P<gap>,?\s+)(?P<clock>\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?)\s?[AP]M", re.IGNORECASE
+)
+_YEAR_FIRST = re.compile(r"\d{4}(\D)\d{1,2}\D\d{1,2}")
+_YEAR_LAST = re.compile(r"\d{1,2}(\D)\d{1,2}\D\d{4}")
 _OFFSET = re.compile(r".*\d(Z|[+-]\d{2}:?\d{2})\s*")
 
 
@@ -247,6 +247,8 @@ def _text_times(texts: list[Any], name: str, wanted: TimeFormat) -> Instants:
             f"({texts[odd]!r} in row {odd})",
             "write all times in one way",
         )
+    if wanted.pattern is None:
+        texts = [text if is_missing(text) else _plain_text(text) for text in texts]
     if wanted.pattern is None and wanted.day_first is None:
         wanted = replace(wanted, day_first=_day_first(texts, name))
     index = _parse(texts, name, wanted)
@@ -265,8 +267,9 @@ def _parse(
     import pandas as pd  # half a second that arrays do without
 
     attempts: list[dict[str, Any]] = [{"format": "ISO8601"}, {"dayfirst": bool(wanted.day_first)}]
-    if wanted.pattern is not None:
-        attempts = [{"format": wanted.pattern}]
+    pattern = wanted.pattern or _half_day_pattern(texts, day_first=bool(wanted.day_first))
+    if pattern is not None:
+        attempts = [{"format": pattern}]
     for attempt in attempts:
         try:
             with warnings.catch_warnings():
@@ -276,6 +279,34 @@ def _parse(
         except (TypeError, ValueError, UserWarning):
             continue
     return None
+
+
+def _plain_text(text: str) -> str:
+    """With ordinary spaces, and a point before fractions of seconds."""
+    return _COMMA_FRACTION.sub(r"\1.\2", text.translate(_SPACES))
+
+
+def _half_day_pattern(texts: list[Any], *, day_first: bool) -> str | None:
+    """How times with AM and PM are written, which pandas does not find out; None for others.
+
+    >>> _half_day_pattern(["3/20/2024, 1:05 PM"], day_first=False)
+    '%m/%d/%Y, %I:%M %p'
+    """
+    first = str(next((text for text in texts if not _blank(text)), "")).strip()
+    found = _HALF_DAY.fullmatch(first)
+    if found is None:
+        return None
+    if same := _YEAR_FIRST.fullmatch(found["date"]):
+        date = same[1].join(("%Y", "%m", "%d"))
+    elif same := _YEAR_LAST.fullmatch(found["date"]):
+        date = same[1].join(("%d", "%m", "%Y") if day_first else ("%m", "%d", "%Y"))
+    elif re.fullmatch(r"[A-Za-z]+ \d{1,2}, \d{4}", found["date"]):
+        date = f"{'%b' if len(first.split()[0]) == 3 else '%B'} %d, %Y"
+    else:
+        return None
+    clock = ("%I:%M", "%I:%M:%S")[found["clock"].count(":") - 1]
+    fraction = ".%f" if "." in found["clock"] else ""
+    return f"{date}{found['gap']}{clock}{fraction}{' ' if first[-3] == ' ' else ''}%p"
 
 
 def _mixed_zones(texts: list[Any], name: str) -> None:
@@ -321,11 +352,27 @@ def _day_first(texts: list[Any], name: str) -> bool:
     pairs = np.array([(int(m[1]), int(m[2])) for m in matches if m is not None])
     left, right = pairs.max(axis=0)
     if left <= 12 and right <= 12 and (pairs[:, 0] != pairs[:, 1]).any():
+        for day, month in ((0, 1), (1, 0)):
+            if _counts_days(pairs[:, day], pairs[:, month]):
+                return day == 0
         raise InputError(
             f"dates such as {first!r} in column {name!r} may start with the day or the month",
             'give time_format= (such as "%d/%m/%Y" or "%m/%d/%Y %H:%M")',
         )
     return bool(left > 12)
+
+
+def _counts_days(days: NDArray[np.intp], months: NDArray[np.intp]) -> bool:
+    """Whether some days of one month follow each other, with several rows a day.
+
+    Months do not: who has several rows on the first of January has some on the second.
+    """
+    changes = np.diff(days)
+    changes = changes[changes != 0]
+    if len(changes) == 0 or (months != months[0]).any():
+        return False
+    follow = bool(np.all(changes == changes[0])) and abs(int(changes[0])) == 1
+    return follow and len(days) >= 4 * (len(changes) + 1)
 
 
 def _zone_name(index: "pd.DatetimeIndex") -> str | None:

@@ -18,6 +18,7 @@ from caps.scoring import OPTIONS
 from caps.series import read
 from caps.serve.files import FACTS, MODEL, UNFINISHED, FitFacts
 from caps.serve.refusals import FULL, disk_full
+from caps.serve.wording import in_fields
 
 log = logging.getLogger("caps.serve")
 
@@ -29,7 +30,8 @@ def fit(job: dict[str, Any]) -> dict[str, str]:
     try:
         fit_and_save(job, Path(job["out"]))
     except CapsError as error:
-        return {"problem": error.problem, "remedy": error.remedy}
+        problem, remedy = in_fields((error.problem, error.remedy))
+        return {"problem": problem, "remedy": remedy}
     except Exception as error:
         log.exception("a fit")  # to the service's own log: both write to one stderr
         return _reason(error)
@@ -59,7 +61,7 @@ def fit_and_save(job: dict[str, Any], out: Path) -> None:
     facts = FitFacts(
         channels=list(model.fitted_.names),
         train=(skip, skip + len(kept.training_part(request["train"]))),
-        notes=list(dict.fromkeys([*kept.notes(), *model.notes_])),
+        notes=in_fields(dict.fromkeys([*kept.notes(), *model.notes_])),
         seconds=round(time.monotonic() - started, 1),
     )
     staging = out.with_name(UNFINISHED + out.name)

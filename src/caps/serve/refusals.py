@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from starlette.responses import JSONResponse
 
 from caps.errors import CapsError, InputError
+from caps.serve.wording import in_fields
 
 FULL = {errno.ENOSPC, errno.EDQUOT}
 
@@ -47,6 +48,7 @@ def answer(error: CapsError) -> JSONResponse:
     """What a client is told of an error raised on purpose."""
     if not isinstance(error, Refusal):
         status = 422 if isinstance(error, InputError) else 500
-        error = Refusal(status, error.problem, error.remedy)
+        problem, remedy = in_fields((error.problem, error.remedy))
+        error = Refusal(status, problem, remedy)
     told = {"problem": error.problem, "remedy": error.remedy}
     return JSONResponse(told, error.status, error.headers)

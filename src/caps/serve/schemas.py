@@ -4,7 +4,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
 
+from caps.errors import InputError
 from caps.scoring import OPTIONS
+from caps.series import READ_OPTIONS, ReadOptions
 
 # Starts with a letter or digit: no hidden file, no "..", no separator can be named.
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
@@ -26,23 +28,40 @@ class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class Upload(BaseModel):
+_reading: dict[str, Any] = {
+    name: (option.given, Field(option.default, max_length=80, description=option.help))
+    if option.given in (str, str | None)
+    else (option.given, Field(option.default, description=option.help))
+    for name, option in READ_OPTIONS.items()
+    if name != "exclude"
+}
+_Reading = create_model("_Reading", __base__=BaseModel, **_reading)
+
+
+class Upload(_Reading):  # type: ignore[misc, valid-type]
     """How an uploaded file is called and read."""
 
     name: Name
     file: str = Field("the file", min_length=1, max_length=200)
     time: str | None = Field(None, min_length=1, max_length=200, description="time column")
+    no_time: bool = Field(False, description="take no column for the time")
     columns: list[str] | None = Field(
         None,
         min_length=1,
         max_length=1000,
         description="channels; all numbers but labels if left out",
     )
-    sort: bool = False
-    duplicates: Literal["error", "first", "last", "keep"] = "error"
-    decimal: Literal[".", ","] = "."
-    time_format: str | None = Field(None, min_length=1, max_length=80)
-    timezone: str | None = Field(None, min_length=1, max_length=80)
+    exclude: list[str] = Field([], max_length=1000, description="columns to leave out")
+
+    def options(self) -> dict[str, Any]:
+        """What `caps.series.read` is to be given, as JSON values."""
+        chosen = self.model_dump(include={*READ_OPTIONS})
+        chosen["exclude"] = tuple(chosen["exclude"])
+        given = ReadOptions(**chosen).given()
+        if self.no_time and self.time is not None:
+            raise InputError("time and no_time at once", "give one of them")
+        time = False if self.no_time else self.time
+        return {**given, "time": time, "columns": self.columns, "exclude": self.exclude}
 
 
 class Span(BaseModel):
@@ -224,6 +243,7 @@ class AnyEvent(BaseModel):
     end: str | None
     score: float
     p_value: float | None
+    severity: Literal["low", "medium", "high"] | None
 
 
 class EventChange(AnyEvent):

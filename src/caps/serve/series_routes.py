@@ -14,6 +14,7 @@ from caps.serve.refusals import Refusal
 from caps.serve.schemas import Lines, Name, Rows, SeriesFacts, Span, Upload, Window, problems
 from caps.serve.service import Service, read_upload
 from caps.serve.settings import Settings
+from caps.serve.wording import in_fields
 
 CSV_BODY = {
     "requestBody": {
@@ -107,7 +108,7 @@ async def take_in(request: Request, folder: Path, settings: Settings) -> Path:
 
 def note_upload(path: Path, upload: Upload) -> StoredSeries:
     """Read the file, and write down beside it what was read."""
-    options = upload.model_dump(exclude={"name", "file"})
+    options = upload.options()
     series = read_upload(path, upload.file, options)
     step, time = series.sampling.step, series.time
     facts = StoredSeries(
@@ -120,7 +121,7 @@ def note_upload(path: Path, upload: Upload) -> StoredSeries:
         start=None if time is None else write_moment(time[0], "s", separator="T"),
         end=None if time is None else write_moment(time[-1], "s", separator="T"),
         step=None if step is None else duration(step),
-        notes=series.notes(),
+        notes=in_fields(series.notes()),
     )
     path.with_name(SERIES).write_text(facts.model_dump_json(), encoding="utf-8")
     return facts

@@ -34,10 +34,6 @@ class Components:
         return len(self.signal)
 
     @property
-    def length(self) -> int:
-        return int(self.signal.shape[1])
-
-    @property
     def series(self) -> np.ndarray:
         return np.asarray(self.signal + self.trend + self.noise)
 

@@ -1,31 +1,22 @@
 """Draws of one operation: windows with events, rendered, cut, bounded and checked by the gate."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from caps.simulate.anomaly.catalogue import CATALOGUE
 from caps.simulate.anomaly.events import Bases, Events, in_context
 from caps.simulate.anomaly.operation import FAMILIES, Operation
 from caps.simulate.anomaly.placement import MOST_EVENTS, Placed, place
-from caps.simulate.pairs import PARAMETERS, PairBatch
-from caps.simulate.visibility import LEAST_PEAK, passes, strength, threshold
+from caps.simulate.pairs import LEAST_PEAK, PARAMETERS, PairBatch, passes, strength, threshold
 
 # Of the pairs whose operation allows it; about half of all draws do, so a tenth of all is hard.
 HARD_SHARE = 0.18
 LARGEST_VALUE = 12.0
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
-    """Windows of one operation, and whether each passed the gate."""
-
-    pairs: PairBatch
-    accepted: np.ndarray  # (n,)
-
-
-def draft(code: int, count: int, bases: Bases, window: int, rng: np.random.Generator) -> Draft:
-    """Draw `count` windows with events of the operation number `code`."""
+def draft(
+    code: int, count: int, bases: Bases, window: int, rng: np.random.Generator
+) -> tuple[PairBatch, np.ndarray]:
+    """`count` windows with events of the operation number `code`, and which passed the gate."""
     operation = CATALOGUE[code]
     suits = operation.suits(bases)
     row = rng.choice(len(suits), count, p=suits / suits.sum())
@@ -58,7 +49,7 @@ def draft(code: int, count: int, bases: Bases, window: int, rng: np.random.Gener
         scale=scale[:, 0].astype(np.float32),
         parameters=np.stack([parameters[name] for name in PARAMETERS], 1).astype(np.float32),
     )
-    return Draft(pairs, seen[:, 0])
+    return pairs, seen[:, 0]
 
 
 def _rendered(

@@ -7,9 +7,8 @@ import numpy as np
 from caps.simulate.anomaly.catalogue import OPERATIONS
 from caps.simulate.anomaly.operation import FAMILIES
 from caps.simulate.normal.catalogue import GENERATORS
-from caps.simulate.pairs import PairBatch
+from caps.simulate.pairs import PairBatch, strength, threshold, visible
 from caps.simulate.storage import counts
-from caps.simulate.visibility import strength, threshold, visible
 
 # Pairs whose residual is below this multiple of the gate count as hard.
 HARD = 1.75

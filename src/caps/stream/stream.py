@@ -79,10 +79,11 @@ class Stream:
                 + ("without regular times" if lateness > 0 else "of a stream"),
                 "give 0, or fit on a series with regular times",
             )
-        self.fitted, config = fitted, config or StreamConfig()
+        self.fitted, self.context, config = fitted, fitted.context, config or StreamConfig()
         typical_step = None if fitted.step is None else int(fitted.step / NANOSECOND)
         self.arrivals = Arrivals(step, lateness, typical_step, config.arrivals)
         self.followers = fitted.followers()
+        self.recent = fitted.recent_contexts()  # looked up anew by a stream that is restored
         self.tracker = EventTracker(threshold, fitted.calibration.rules, fitted.names)
         self.drift = DriftWatch(fitted.calibration, config.drift, bets)
         self.past = np.empty((0, len(fitted.names)))  # the last `context` rows of the grid
@@ -185,18 +186,35 @@ class Stream:
         self, rows: NDArray[np.intp], arrivals: list[Arrival]
     ) -> tuple[Scores, NDArray[np.intp]]:
         """Scores of the next rows and those missing between them, and which are the former."""
-        context = self.fitted.context
         # After `context` empty rows nothing before them counts: longer gaps are cut to that.
-        steps = np.minimum(np.diff(rows, prepend=self.rows - 1), context + 1)
+        steps = np.minimum(np.diff(rows, prepend=self.rows - 1), self.context + 1)
         index = np.cumsum(steps) - 1
         new = np.full((int(index[-1]) + 1, len(self.fitted.names)), np.nan)
         new[index] = [each.values for each in arrivals]
         values = np.concatenate([self.past, new])
         series = Series(values, np.isfinite(values), self.fitted.names)
-        scored = self.fitted.score(series, last=len(new), followers=self.followers)
-        self.past = values[max(0, len(values) - context) :].copy()
+        scored = self.fitted.score(
+            series,
+            last=len(new),
+            positions=self._positions(arrivals, index),
+            followers=self.followers,
+            recent=self.recent,
+        )
+        self.past = values[max(0, len(values) - self.context) :].copy()
         self.rows = int(rows[-1]) + 1
         return scored, index
+
+    def _positions(
+        self, arrivals: list[Arrival], index: NDArray[np.intp]
+    ) -> NDArray[np.intp] | None:
+        """Where the rows kept and the next ones, those missing too, stand in steps of training."""
+        times = np.array([each.time for each in arrivals], dtype="datetime64[ns]")
+        arrived = self.fitted.positions(times) if self.timed else None
+        if arrived is None:
+            return None
+        rows = np.arange(-len(self.past), int(index[-1]) + 1)
+        following = np.searchsorted(index, rows)
+        return np.asarray(arrived[following] - index[following] + rows)
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write the state as a folder, for `CAPS.stream(state=folder)`."""
@@ -242,7 +260,8 @@ class Stream:
         self.arrivals.restore(facts["arrivals"], arrays["held"])
         self.tracker.restore(facts["tracker"])
         self.drift.restore(facts["drift"])
-        self.past = arrays["past"][-self.fitted.context :].copy()
+        self.recent = self.fitted.recent_contexts()
+        self.past = arrays["past"][-self.context :].copy()
         self.rows, self.origin, self.timed = int(facts["rows"]), facts["origin"], facts["timed"]
 
 

@@ -1,7 +1,6 @@
 """The training loop that every stage of CAPS uses."""
 
-from caps.training.loop import TrainingResult, start_fabric, train
-from caps.training.progress import Progress, Report
+from caps.training.loop import Progress, Report, TrainingResult, start_fabric, train
 from caps.training.randomness import seeded
 from caps.training.run import Batches, DivergedError
 from caps.training.schedule import Schedule

@@ -5,26 +5,63 @@ import math
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from torch import nn
 
 from caps.errors import InputError
 from caps.training.checkpoint import Checkpoints
-from caps.training.curves import Mean
-from caps.training.progress import Progress, Report
-from caps.training.run import Batches, Run, Stop
+from caps.training.run import Batches, Mean, Run, Stop
 from caps.training.schedule import Schedule
 
 if TYPE_CHECKING:
     from lightning_fabric import Fabric
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Where a stage stands; `losses` are means since the last report.
+
+    >>> print(Report("router", 50, 200, {"loss": 0.25}, steps_per_second=2.0))
+    router: step 50 of 200, loss 0.25, 2.0 steps/s, 0:01:15 left
+    """
+
+    name: str
+    step: int
+    steps: int
+    losses: Mapping[str, float]
+    steps_per_second: float
+
+    @property
+    def time_left(self) -> timedelta:
+        """Until the last step, at the rate of this sitting."""
+        seconds = (self.steps - self.step) / max(self.steps_per_second, 1e-9)
+        return timedelta(seconds=round(min(seconds, 1e9)))
+
+    def __str__(self) -> str:
+        losses = "".join(f"{name} {value:.3g}, " for name, value in self.losses.items())
+        rate = f"{self.steps_per_second:.1f} steps/s, {self.time_left} left"
+        return f"{self.name}: step {self.step} of {self.steps}, {losses}{rate}"
+
+
+class Progress(Protocol):
+    """What `train` reports to: every `every` seconds and at the end, then `close`."""
+
+    every: float
+
+    def report(self, report: Report) -> None:
+        """Show where the stage stands."""
+
+    def close(self) -> None:
+        """The stage has ended, for whatever reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +124,11 @@ def train(
     checkpoints = None
     if folder is not None:
         checkpoints = Checkpoints(folder / name, run.configuration())
-        _pick_up(run, checkpoints, resume)
+        if not resume:
+            checkpoints.refuse_any()
+        elif (found := checkpoints.read()) is not None:
+            run.restore(*found)
+        run.fabric.barrier()  # no process writes before all have read
     try:
         with _stop_signals(active=checkpoints is not None) as caught:
             _Sitting(run, checkpoints, progress, minutes).train(batches, caught)
@@ -114,14 +155,6 @@ def start_fabric(
     )
     fabric.launch()
     return fabric
-
-
-def _pick_up(run: Run, checkpoints: Checkpoints, resume: bool) -> None:
-    if not resume:
-        checkpoints.refuse_any()
-    elif (found := checkpoints.read()) is not None:
-        run.restore(*found)
-    run.fabric.barrier()  # no process writes before all have read
 
 
 class _Sitting:

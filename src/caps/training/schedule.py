@@ -1,7 +1,7 @@
 """How long a stage trains, and with which step size at every step."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from caps.errors import InputError
@@ -38,6 +38,10 @@ class Schedule:
         for field, (holds, wanted) in rules.items():
             if not holds:
                 raise InputError(f"{field} is {getattr(self, field)!r}", f"give {wanted}")
+
+    def shortened(self, steps: int) -> "Schedule":
+        """The same with so many steps, at most a tenth of them of warm-up."""
+        return replace(self, steps=steps, warmup=min(self.warmup, steps // 10))
 
     def rate_at(self, step: int) -> float:
         """The learning rate of step `step` (from 0): a function of the step alone."""

@@ -6,6 +6,7 @@ from caps.watch.records import Records
 from caps.watch.state import WatchState
 from caps.watch.watcher import ModelOf, Watcher
 from caps.watch.webhook import Webhook
+from caps.watch.written import WrittenRecords
 
 __all__ = [
     "Incidents",
@@ -15,4 +16,5 @@ __all__ = [
     "WatchState",
     "Watcher",
     "Webhook",
+    "WrittenRecords",
 ]

@@ -37,7 +37,8 @@ REFUSED = {  # why a row was not taken in, and what there is to say of it
     "ahead": ("far ahead", "no later row confirmed their time"),
 }
 EVENT = (
-    "start", "end", "start_row", "end_row", "peak_row", "score", "p_value", "contributions",
+    "start", "end", "start_row", "end_row", "peak_row", "score", "p_value", "severity",
+    "contributions",
 )  # fmt: skip
 ADVICE = "the scores no longer look like those of calibration: fit again on recent rows"
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from caps.bench.studies.study import Report, Study, StudyRun, write_report
-from caps.errors import InputError
+from caps.errors import InputError, check_known
 from caps.plots import need_matplotlib
 
 # Module -> name -> question, with the section of the paper that asks it.
@@ -77,8 +77,7 @@ STUDIES = {
 
 def run_study(name: str, run: StudyRun) -> tuple[Path, Report]:
     """Run (or finish) a study and write its page; returns both."""
-    if name not in STUDIES:
-        raise InputError(f"there is no study {name!r}", f"choose from {', '.join(STUDIES)}")
+    check_known("study", name, STUDIES)
     if any(seed < 0 for seed in run.seeds) or not run.seeds:
         raise InputError(f"seeds {list(run.seeds)}", "give 0 or positive whole numbers")
     need_matplotlib()

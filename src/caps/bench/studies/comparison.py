@@ -108,10 +108,7 @@ class Comparison:
     def difference(self, row: Row, metric: str) -> tuple[float, float]:
         """Mean over series of the difference to the row compared with, and its standard error."""
         gaps = self.gaps(row, metric)
-        if len(gaps) == 0:
-            return float("nan"), float("nan")
-        error = float(gaps.std(ddof=1) / np.sqrt(len(gaps))) if len(gaps) > 1 else float("nan")
-        return float(gaps.mean()), error
+        return float(gaps.mean()), float(gaps.std(ddof=1) / np.sqrt(max(len(gaps), 1)))
 
     def gaps(self, row: Row, metric: str) -> "pd.Series[float]":
         """The differences series by series."""

@@ -14,16 +14,15 @@ from caps.bench.rendering import Entry, Table, figure
 from caps.bench.studies.comparison import Row
 from caps.bench.studies.detection import Plan, carry_out
 from caps.bench.studies.drawing import draw_curves, draw_stacks
-from caps.bench.studies.parts import (
+from caps.bench.studies.study import Report, StudyRun
+from caps.bench.studies.variants import (
     DONORS,
     FEW_REFERENCES,
+    PREFIX,
     REFERENCES,
-    labels_under,
     scaled_channel,
     series_mark,
 )
-from caps.bench.studies.study import Report, StudyRun
-from caps.bench.studies.variants import PREFIX
 from caps.errors import InputError
 from caps.recover import known_windows, reference_windows, trim_references
 
@@ -154,7 +153,7 @@ def _measured(file: SeriesFile) -> dict[str, Any]:
     scaled = scaled_channel(series)[: series.train]
     references = reference_windows(scaled, limit=REFERENCES, rng=rng)
     trimmed = trim_references(references, rng=rng)
-    labelled, still = labels_under(references, marks), labels_under(trimmed, marks)
+    labelled, still = references.labels(marks), trimmed.labels(marks)
     return {
         "points": float(marks.mean()),
         "windows": float(labelled.any(axis=1).mean()),

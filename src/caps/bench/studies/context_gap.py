@@ -13,8 +13,8 @@ import torch
 
 from caps.bench.rendering import frame_table
 from caps.bench.studies.drawing import draw_stacks
-from caps.bench.studies.parts import realized
 from caps.bench.studies.study import Report, StudyRun
+from caps.bench.studies.variants import realized
 from caps.realize import Mode, Pretrained
 from caps.simulate import (
     CATALOGUE,
@@ -70,15 +70,10 @@ def context_gap(run: StudyRun) -> Report:
         for source, found in (("simulated", simulated), ("generated", generated))
         for name, values in found.items()
     }
-    table = pd.DataFrame(
-        {
-            "E‖R‖²": {name: part.size for name, part in parts.items()},
-            "E tr Cov(R given Z)": {name: part.open for name, part in parts.items()},
-            "E tr Cov(R given C, Z)": {name: part.left for name, part in parts.items()},
-            "Gap": {name: part.gap for name, part in parts.items()},
-            "Gap / E‖R‖²": {name: part.share for name, part in parts.items()},
-        },
-        index=list(parts),
+    table = pd.DataFrame.from_dict(
+        {name: [*part, part.gap, part.share] for name, part in parts.items()},
+        orient="index",
+        columns=["E‖R‖²", "E tr Cov(R given Z)", "E tr Cov(R given C, Z)", "Gap", "Gap / E‖R‖²"],
     )
     note = (
         "Sums over 256 steps of series with unit standard deviation. exact: operation, support "

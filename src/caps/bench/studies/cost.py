@@ -28,15 +28,13 @@ def cost(run: StudyRun) -> Report:
     count = 48 if run.quick else 384
     with one_thread():
         measured = _measure(run, count)
-    stages = run.pretrained.facts.get("stages", {})
-    minutes = sum(float(stage["seconds"]) for stage in stages.values()) / 60
-    preset = run.pretrained.preset
+    preset, minutes = run.pretrained.preset, run.pretrained.minutes
     pretraining = f"Pretraining, {preset.pairs:,} pairs (preset {preset.name})"
     alone, long = measured["alone"], measured["long"]
     rows: list[list[Entry]] = [
         [
             f"{pretraining}, minutes by the clock",
-            figure(minutes if stages else float("nan"), digits=1),
+            figure(minutes or float("nan"), digits=1),
             PAPER_TRAINING,
         ],
         ["Counterpart, ms a pair", figure(measured["pair"]), f"{PAPER_GENERATION:g}"],

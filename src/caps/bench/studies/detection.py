@@ -12,7 +12,7 @@ from caps.bench.studies.study import MULTIVARIATE, QUICK_SERIES, Report, StudyRu
 from caps.bench.studies.variants import ALONE, PREFIX, TRAINED
 from caps.bench.studies.weights import AMOUNTS, CLUSTERS, PRIOR, budget, recipes, trained
 from caps.inspection import draw_confusion, view
-from caps.realize import router_figures
+from caps.realize import Pretrained, router_figures
 from caps.simulate import simulate_pairs
 
 UNSEEN = 1  # added to the seed of a pretraining for pairs it has not seen
@@ -183,7 +183,7 @@ def amount(run: StudyRun) -> Report:
             [
                 f"{count:,}",
                 f"{made:,}",
-                figure(trained(run, f"pairs-{count}").minutes),
+                figure(Pretrained.load(trained(run, f"pairs-{count}")).minutes),
                 figure(theirs, digits=1),
             ]
             for count, made, theirs in zip(AMOUNTS, pairs, (23.6, 48.5, 95.1, 180.5), strict=True)

@@ -14,8 +14,8 @@ from torch import Tensor
 from caps.bench.datasets import SeriesFile, labelled_spans, load_series
 from caps.bench.rendering import frame_table
 from caps.bench.studies.drawing import draw_stacks
-from caps.bench.studies.parts import realized, scaled_channel
 from caps.bench.studies.study import Report, StudyRun
+from caps.bench.studies.variants import realized, scaled_channel
 from caps.network import Detector, DetectorConfig, held_out_blocks, train_detector
 from caps.realize import Pretrained, draw_source_residuals
 from caps.recover import RULES, References, Site, known_windows, recover_pairs, reference_windows

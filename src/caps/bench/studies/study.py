@@ -18,8 +18,7 @@ from caps.bench.rendering import Table, as_json, markdown
 from caps.bench.runner import RunProgress
 from caps.bench.settings import weights_hash
 from caps.bench.source_code import code_of
-from caps.bench.studies.parts import Setting
-from caps.bench.studies.variants import make_variant
+from caps.bench.studies.variants import Setting, make_variant
 from caps.errors import InputError
 from caps.json_text import parse_json
 from caps.network import DetectorConfig

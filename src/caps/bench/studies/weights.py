@@ -5,13 +5,13 @@ the second stage differs.
 """
 
 import shutil
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from caps.artifacts import MANIFEST
 from caps.bench.studies.study import StudyRun
-from caps.errors import InputError
+from caps.errors import InputError, check_known
 from caps.realize import (
     PRIORS,
     SHIPPED,
@@ -61,19 +61,6 @@ QUICK = replace(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Trained:
-    """A finished pretraining of a study; the variant of its folder's name uses it."""
-
-    folder: Path
-
-    @property
-    def minutes(self) -> float:
-        """Training time of all stages."""
-        stages = Pretrained.load(self.folder).facts["stages"]
-        return sum(float(stage["seconds"]) for stage in stages.values()) / 60
-
-
 def base_preset(run: StudyRun) -> Preset:
     """The preset whose variants a study compares."""
     if run.preset is not None:
@@ -110,16 +97,17 @@ def recipes(run: StudyRun) -> dict[str, Preset]:
     }
 
 
-def trained(run: StudyRun, name: str) -> Trained:
-    """The pretraining called `name`: found, resumed or made."""
+def trained(run: StudyRun, name: str) -> Path:
+    """The folder of the pretraining called `name`: found, resumed or made.
+
+    The variant of its name uses it.
+    """
     for kind in PRIORS:
         if name == f"{PRIOR}{kind}":
             return with_prior(run, kind)
     known = recipes(run)
-    if name not in known:
-        raise InputError(f"no recipe is called {name!r}", f"use one of {', '.join(known)}")
-    target = run.out / "weights" / name
-    preset = known[name]
+    check_known("recipe", name, known)
+    target, preset = run.out / "weights" / name, known[name]
     if not _is_there(target, preset):
         if (target / MANIFEST).is_file():
             raise InputError(
@@ -129,10 +117,10 @@ def trained(run: StudyRun, name: str) -> Trained:
             shutil.copytree(SHIPPED, target)
         else:
             _pretrain(run, target, preset)
-    return Trained(target)
+    return target
 
 
-def with_prior(run: StudyRun, kind: PriorKind) -> Trained:
+def with_prior(run: StudyRun, kind: PriorKind) -> Path:
     """The weights under study with another prior in every mode, fitted anew; nothing is trained."""
     target = run.out / "weights" / f"{PRIOR}{kind}"
     source = run.pretrained
@@ -152,7 +140,7 @@ def with_prior(run: StudyRun, kind: PriorKind) -> Trained:
         )
         facts = {**source.facts, "study": own}
         replace(source, preset=wanted, modes=modes, facts=facts).save(target)
-    return Trained(target)
+    return target
 
 
 def _with_pairs(base: Preset, amount: int, *, whole: bool) -> Preset:
@@ -160,8 +148,7 @@ def _with_pairs(base: Preset, amount: int, *, whole: bool) -> Preset:
     share = amount / PAPER_PAIRS
 
     def shorter(schedule: Schedule) -> Schedule:
-        steps = max(2, round(share * schedule.steps))
-        return replace(schedule, steps=steps, warmup=min(schedule.warmup, steps // 10))
+        return schedule.shortened(max(2, round(share * schedule.steps)))
 
     return replace(
         base,

@@ -69,14 +69,14 @@ export const remove = (path) => request(path, { method: "DELETE" });
 const slug = (name) => name.toLowerCase().replace(/\.(csv|txt|tsv)(\.gz)?$/, "")
   .replace(/[^a-z0-9._-]+/g, "-").replace(/^[^a-z0-9]+/, "").slice(0, 56) || "series";
 
-// Uploads a file under a name that is free.
-export const upload = async (file) => {
+// Uploads a file under a name that is free, with what is said of how it is written.
+export const upload = async (file, written = {}) => {
   const taken = new Set((await get("/v1/series")).map((each) => each.name));
   const base = slug(file.name);
   let name = base;
   for (let number = 2; taken.has(name); number += 1) name = `${base}-${number}`;
   const packed = file.name.endsWith(".gz") ? { "Content-Encoding": "gzip" } : {};
-  const answer = await request(`/v1/series${query({ name, file: file.name.slice(0, 200) })}`, {
+  const answer = await request(`/v1/series${query({ name, file: file.name.slice(0, 200), ...written })}`, {
     method: "POST", headers: { "Content-Type": "text/csv", ...packed }, body: file,
   });
   return answer.json();

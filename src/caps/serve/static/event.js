@@ -27,7 +27,9 @@ const draw = (place, explanation, dated) => {
     axes[`yaxis${name}`] = valueAxis([(top - HEIGHT) / total, top / total]);
     annotations.push(heading(view.name, top / total));
     const x = view.x.map((each) => moment(dated, each));
-    const line = (label, y, looks) => ({ type: "scatter", mode: "lines", name: label, x, y, yaxis: `y${name}`, line: looks });
+    // A line through one row alone would not be seen.
+    const mode = (y) => (y.filter((each) => each !== null).length < 3 ? "lines+markers" : "lines");
+    const line = (label, y, looks) => ({ type: "scatter", mode: mode(y), name: label, x, y, yaxis: `y${name}`, line: looks });
     data.push(
       line("normal", view.counterpart, { color: colour("--normal"), width: 2.2, dash: "dot" }),
       line("measured", view.values, { color: colour("--series"), width: 1.4 }));

@@ -2,11 +2,42 @@
 import { get, remove, upload } from "./api.js";
 import { attempt, counted, fill, h } from "./elements.js";
 
+// The fields of an upload beside its name, called as remedies call them; kept for the next try.
+const written = {};
+const TICKS = ["sort", "no_time"];
+const CHOICES = {
+  duplicates: ["", "first", "last", "keep"], decimal: ["", ",", "."], thousands: ["", ",", "."],
+  delimiter: ["", ",", ";", "tab", "|"], unit: ["", "s", "ms", "us", "ns"],
+};
+const TEXTS = { time: "name of the column", exclude: "name of a column", time_format: "%d.%m.%Y %H:%M",
+  timezone: "Europe/Berlin", encoding: "cp1252" };
+
+const keep = (name, value) => {
+  if (value) written[name] = value;
+  else delete written[name];
+};
+
+const howWritten = () => {
+  const label = (name) => name.replace("_", " ");
+  const ticks = TICKS.map((name) => h("label", {}, h("input", { type: "checkbox", checked: Boolean(written[name]),
+    onchange: (event) => keep(name, event.target.checked) }), label(name)));
+  const choices = Object.entries(CHOICES).map(([name, values]) => h("label", { class: "field" }, label(name),
+    h("select", { onchange: (event) => keep(name, event.target.value) }, values.map((value) =>
+      h("option", { value, selected: (written[name] ?? "") === value }, value || "as found")))));
+  const texts = Object.entries(TEXTS).map(([name, example]) => h("label", { class: "field" }, label(name),
+    h("input", { type: "text", placeholder: example, value: written[name] ?? "",
+      onchange: (event) => keep(name, event.target.value.trim()) })));
+  return h("details", { class: "notes", open: Object.keys(written).length > 0 },
+    h("summary", {}, "How the file is written (found by itself if left alone)"),
+    h("fieldset", { class: "chips" }, h("legend", { class: "visually-hidden" }, "Rows"), ticks),
+    h("div", { class: "row" }, choices, texts));
+};
+
 const take = async (main, file) => {
   fill(main, h("section", { class: "card waiting", "aria-busy": "true" },
     h("h1", {}, `Reading ${file.name}`), h("progress", { "aria-label": "Reading the file" }),
     h("p", { class: "soft" }, `${(file.size / 1e6).toFixed(1)} MB`)));
-  const series = await attempt(() => upload(file));
+  const series = await attempt(() => upload(file, written));
   if (series) location.hash = `#/series/${series.name}`;
   else await start(main);
 };
@@ -57,5 +88,5 @@ export const start = async (main) => {
       h("h1", {}, "Find what is unusual in a series"),
       h("p", { class: "soft" }, "CAPS learns from a span that is mostly normal and points out what is anomalous. "
         + "It needs no labels, and your data stay on this machine.")),
-    dropZone(main), list("Models", models_), list("Series", files));
+    dropZone(main), howWritten(), list("Models", models_), list("Series", files));
 };

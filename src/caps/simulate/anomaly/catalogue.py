@@ -1,15 +1,13 @@
 """The table of all operations; P stands for point, Q for periodic and T for trend."""
 
-from caps.simulate.anomaly.operation import Operation
-from caps.simulate.anomaly.own_data import OWN_DATA
-from caps.simulate.anomaly.periodic import SEASON
-from caps.simulate.anomaly.point import POINT
-from caps.simulate.anomaly.trend import TREND
+from caps.simulate.anomaly import own_data, periodic, point, trend
+from caps.simulate.anomaly.operation import FAMILIES, Operation
 
 
-def _number(operation: Operation) -> int:
-    return int(operation.name.split()[0][1:])
+def _order(operation: Operation) -> tuple[int, int]:
+    return FAMILIES.index(operation.family), int(operation.name.split()[0][1:])
 
 
-CATALOGUE = POINT + tuple(sorted(SEASON + OWN_DATA, key=_number)) + TREND
+DECLARED = [each for part in (point, periodic, own_data, trend) for each in vars(part).values()]
+CATALOGUE = tuple(sorted((each for each in DECLARED if isinstance(each, Operation)), key=_order))
 OPERATIONS = tuple(operation.name for operation in CATALOGUE)

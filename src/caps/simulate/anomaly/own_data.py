@@ -1,5 +1,7 @@
 """Periodic operations that rebuild a segment from own data: its order or texture is wrong."""
 
+from functools import partial
+
 import numpy as np
 from scipy.ndimage import uniform_filter1d
 
@@ -42,9 +44,10 @@ def with_smooth_dynamics(bases: Bases) -> np.ndarray:
     return np.where(bases.timescale >= 10, weight, 0.0)
 
 
-@operation(
-    "Q4 value mirror", periods(0.5, 2), "a swapped sign or polarity", suits=with_order, tapered=True
-)
+with_other_order = partial(operation, suits=with_order, tapered=True)
+
+
+@with_other_order("Q4 value mirror", periods(0.5, 2), "a swapped sign or polarity")
 def value_mirror(events: Events, rng: np.random.Generator) -> Rendered:
     """Q4: upside down about the local mean."""
     inside = events.elapsed < events.length[:, None]
@@ -53,13 +56,7 @@ def value_mirror(events: Events, rng: np.random.Generator) -> Rendered:
     return 2 * mean[:, None] - values, mean
 
 
-@operation(
-    "Q5 time reversal",
-    periods(0.5, 2),
-    "a segment in the wrong order",
-    suits=with_order,
-    tapered=True,
-)
+@with_other_order("Q5 time reversal", periods(0.5, 2), "a segment in the wrong order")
 def time_reversal(events: Events, rng: np.random.Generator) -> Rendered:
     """Q5: the segment runs backwards, tilted so that both ends meet their neighbours."""
     backwards = np.maximum(events.length[:, None] - 1 - events.elapsed, 0)
@@ -104,13 +101,11 @@ def cycle_count(events: Events, rng: np.random.Generator) -> Rendered:
     return events.signal_at(events.start[:, None] + clock + jump) + events.background, cycles
 
 
-@operation(
+@with_other_order(
     "Q12 segment swap",
     periods(0.5, 2.5, shortest=8, longest=128),
     "replayed, delayed or misplaced data; the own past at the wrong time",
-    suits=with_order,
     weight=2.0,
-    tapered=True,
     covers=True,
 )
 def segment_swap(events: Events, rng: np.random.Generator) -> Rendered:
@@ -244,15 +239,3 @@ def _fade(rng: np.random.Generator, events: Events) -> np.ndarray:
     before = events.length[:, None] - events.elapsed
     share = np.clip(np.minimum(after, before) / (edge[:, None] + 1), 0, 1)
     return np.asarray(share * share * (3 - 2 * share))
-
-
-OWN_DATA = (
-    value_mirror,
-    time_reversal,
-    local_warp,
-    cycle_count,
-    segment_swap,
-    smooth_splice,
-    noise_burst,
-    smoothing,
-)

@@ -1,5 +1,7 @@
 """Periodic operations on a season: its amplitude, clock, shape or calendar is wrong for a while."""
 
+from functools import partial
+
 import numpy as np
 
 from caps.simulate.anomaly.events import SAMPLES, Bases, Events
@@ -31,14 +33,12 @@ def with_calendar(bases: Bases) -> np.ndarray:
     return np.asarray((known & (bases.length > 6 * bases.timescale)).astype(float))
 
 
-@operation(
-    "Q1 amplitude",
-    periods(0.5, 3),
-    "weak or excessive swing, wear of a machine",
-    suits=seasonal,
-    tapered=True,
-    scalable=True,
-    covers=True,
+# The season itself is rendered anew, eased in and out, for a while or all over a window.
+of_season = partial(operation, suits=seasonal, tapered=True, covers=True)
+
+
+@of_season(
+    "Q1 amplitude", periods(0.5, 3), "weak or excessive swing, wear of a machine", scalable=True
 )
 def amplitude(events: Events, rng: np.random.Generator) -> Rendered:
     """Q1: the season swings too little or too much."""
@@ -48,15 +48,7 @@ def amplitude(events: Events, rng: np.random.Generator) -> Rendered:
     return scaled + events.background, factor
 
 
-@operation(
-    "Q2 frequency",
-    periods(1, 4),
-    "a speed change, arrhythmia",
-    suits=seasonal,
-    weight=2.0,
-    tapered=True,
-    covers=True,
-)
+@of_season("Q2 frequency", periods(1, 4), "a speed change, arrhythmia", weight=2.0)
 def frequency(events: Events, rng: np.random.Generator) -> Rendered:
     """Q2: the clock runs slow or fast from the onset on, and jumps back at the end."""
     factor = either(rng, events, (0.4, 0.8), (1.25, 3.0))
@@ -81,14 +73,7 @@ def phase_slip(events: Events, rng: np.random.Generator) -> Rendered:
     return events.signal_at(clock) + events.background, shift
 
 
-@operation(
-    "Q6 waveform swap",
-    periods(0.5, 3),
-    "another process with the same schedule",
-    suits=seasonal,
-    tapered=True,
-    covers=True,
-)
+@of_season("Q6 waveform swap", periods(0.5, 3), "another process with the same schedule")
 def waveform_swap(events: Events, rng: np.random.Generator) -> Rendered:
     """Q6: another waveform of the same period, phase and range."""
     names = ("sine", "square", "saw", "triangle", "pulse", "ricker")
@@ -109,21 +94,18 @@ def waveform_swap(events: Events, rng: np.random.Generator) -> Rendered:
     return floor + share * (top - floor) + events.background, kind.astype(float)
 
 
-@operation(
+@of_season(
     "Q7 harmonic change",
     periods(0.5, 3),
     "a looseness or imbalance of a machine, distorted beats",
-    suits=seasonal,
-    tapered=True,
     scalable=True,
-    covers=True,
 )
 def harmonic_change(events: Events, rng: np.random.Generator) -> Rendered:
     """Q7: a harmonic is added, lost or shifted in phase."""
     order = rng.integers(2, 7, len(events))
     order = np.minimum(order, np.maximum(events.period // 3, 2))
     strength = rng.uniform(0.25, 0.8, len(events))
-    own = _harmonics(events)
+    own = _harmonic(events, 2, 3, 4, 5, 6).T
     strongest = np.abs(own).argmax(axis=1)
     coefficient = np.take_along_axis(own, strongest[:, None], axis=1)[:, 0]
     kind = rng.choice(3, len(events), p=[0.5, 0.25, 0.25])
@@ -135,14 +117,7 @@ def harmonic_change(events: Events, rng: np.random.Generator) -> Rendered:
     return events.values + wave, strength
 
 
-@operation(
-    "Q8 modulation",
-    periods(1, 4),
-    "hunting control loops, beating",
-    suits=seasonal,
-    tapered=True,
-    covers=True,
-)
+@of_season("Q8 modulation", periods(1, 4), "hunting control loops, beating")
 def modulation(events: Events, rng: np.random.Generator) -> Rendered:
     """Q8: amplitude or clock of the season is modulated."""
     rate = rng.uniform(1 / 8, 1 / 2, (len(events), 1))
@@ -230,20 +205,3 @@ def _harmonic(events: Events, *orders: int) -> np.ndarray:
     signal = signal - signal.mean(axis=1, keepdims=True)
     phase = events.bases.parts.phase[events.row[:, None], near]
     return np.stack([(signal * np.exp(-2j * np.pi * h * phase)).mean(axis=1) for h in orders])
-
-
-def _harmonics(events: Events) -> np.ndarray:
-    """Coefficients (events, 5) of the harmonics two to six."""
-    return _harmonic(events, 2, 3, 4, 5, 6).T
-
-
-SEASON = (
-    amplitude,
-    frequency,
-    phase_slip,
-    waveform_swap,
-    harmonic_change,
-    modulation,
-    pulse_edit,
-    discord_day,
-)

@@ -42,9 +42,10 @@ def place(
     begin = np.maximum(origin + relative, 1)
     start[:, 0] = begin
     length[:, 0] = np.minimum(origin + relative + first, bases.length - 1) - begin
+    placed = Placed(row, origin, start, length)
     if operation.place is Place.ANYWHERE:
-        _add_events(operation, bases, row, origin, start, length, window, rng)
-    return Placed(row, origin, start, length)
+        _add_events(operation, bases, placed, window, rng)
+    return placed
 
 
 def _first(
@@ -107,25 +108,19 @@ def _origins(
 
 
 def _add_events(
-    operation: Operation,
-    bases: Bases,
-    row: np.ndarray,
-    origin: np.ndarray,
-    start: np.ndarray,
-    length: np.ndarray,
-    window: int,
-    rng: np.random.Generator,
+    operation: Operation, bases: Bases, placed: Placed, window: int, rng: np.random.Generator
 ) -> None:
     """Fill the second and third event where one is drawn and room is found for it."""
-    count = rng.choice(MOST_EVENTS, len(row), p=EVENT_COUNTS)
+    start, length = placed.start, placed.length
+    count = rng.choice(MOST_EVENTS, len(start), p=EVENT_COUNTS)
     for nth in range(1, MOST_EVENTS):
         for _ in range(ATTEMPTS):
             wanted = np.flatnonzero((count >= nth) & (start[:, nth] < 0))
             if len(wanted) == 0:
                 break
-            drawn = operation.lengths(rng, bases.timescale[row[wanted]])
+            drawn = operation.lengths(rng, bases.timescale[placed.row[wanted]])
             room = window - drawn + 1
-            begin = np.maximum(origin[wanted] + np.floor(rng.random(len(wanted)) * room), 1)
+            begin = np.maximum(placed.origin[wanted] + np.floor(rng.random(len(wanted)) * room), 1)
             apart = np.ones(len(wanted), dtype=bool)
             for other in range(nth):
                 used = start[wanted, other] >= 0

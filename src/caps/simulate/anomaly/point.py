@@ -1,5 +1,7 @@
 """Point operations: single values or short spikes that do not belong where they are."""
 
+from functools import partial
+
 import numpy as np
 
 from caps.simulate.anomaly.events import Bases, Events, short_features
@@ -19,6 +21,9 @@ def with_spikes(bases: Bases) -> np.ndarray:
     """The series has expected spikes or beats that are short enough to be called points."""
     found = short_features(bases.parts.features).sum(axis=1)
     return np.where(found > 2, 1.0, 0.0)
+
+
+on_a_spike = partial(operation, suits=with_spikes, place=Place.FEATURE)
 
 
 @operation(
@@ -104,26 +109,13 @@ def dropout(events: Events, rng: np.random.Generator) -> Rendered:
     return np.broadcast_to(value[:, None], events.time.shape), kind.astype(float)
 
 
-@operation(
-    "P7 missing spike",
-    steps(1, 1),
-    "a beat, a job or a command that did not happen",
-    suits=with_spikes,
-    place=Place.FEATURE,
-)
+@on_a_spike("P7 missing spike", steps(1, 1), "a beat, a job or a command that did not happen")
 def missing_spike(events: Events, rng: np.random.Generator) -> Rendered:
     """P7: an expected spike or beat does not come; the baseline runs through."""
     return _baseline(events) + events.background, np.zeros(len(events))
 
 
-@operation(
-    "P8 wrong height",
-    steps(1, 1),
-    "a weak or excessive beat",
-    suits=with_spikes,
-    place=Place.FEATURE,
-    scalable=True,
-)
+@on_a_spike("P8 wrong height", steps(1, 1), "a weak or excessive beat", scalable=True)
 def wrong_height(events: Events, rng: np.random.Generator) -> Rendered:
     """P8: an expected spike or beat comes far too low or too high."""
     scale = either(rng, events, (0.2, 0.6), (1.5, 3.0))
@@ -150,15 +142,3 @@ def _baseline(events: Events) -> np.ndarray:
     first, last = events.before(signal)[:, None], events.after(signal)[:, None]
     share = (events.elapsed + 1) / (events.length + 1)[:, None]
     return np.asarray(first + np.minimum(share, 1.0) * (last - first))
-
-
-POINT = (
-    global_outlier,
-    contextual_outlier,
-    phase_swapped,
-    spike,
-    spike_run,
-    dropout,
-    missing_spike,
-    wrong_height,
-)

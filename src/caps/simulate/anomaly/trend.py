@@ -1,5 +1,7 @@
 """Trend operations: the level path is wrong for a while."""
 
+from functools import partial
+
 import numpy as np
 from scipy.ndimage import uniform_filter1d
 
@@ -13,12 +15,14 @@ def with_states(bases: Bases) -> np.ndarray:
     return np.asarray((np.isfinite(bases.parts.levels).sum(axis=1) >= 2).astype(float))
 
 
-@operation(
+at_any_size = partial(operation, scalable=True)
+
+
+@at_any_size(
     "T1 level shift",
     spans(8, 192),
     "a changed configuration, a lost replica",
     weight=2.0,
-    scalable=True,
     covers=True,
 )
 def level_shift(events: Events, rng: np.random.Generator) -> Rendered:
@@ -27,12 +31,8 @@ def level_shift(events: Events, rng: np.random.Generator) -> Rendered:
     return events.values + _signed(rng, events, height) * _plateau(rng, events), height
 
 
-@operation(
-    "T2 persistent shift",
-    spans(16, 200),
-    "a change point that stays",
-    place=Place.TO_THE_END,
-    scalable=True,
+@at_any_size(
+    "T2 persistent shift", spans(16, 200), "a change point that stays", place=Place.TO_THE_END
 )
 def persistent_shift(events: Events, rng: np.random.Generator) -> Rendered:
     """T2: another level that stays to the end of the window and beyond."""
@@ -40,7 +40,7 @@ def persistent_shift(events: Events, rng: np.random.Generator) -> Rendered:
     return events.values + _signed(rng, events, height) * _onset(rng, events), height
 
 
-@operation("T3 drift", spans(24, 200), "leaks, fouling, growing queues", scalable=True, covers=True)
+@at_any_size("T3 drift", spans(24, 200), "leaks, fouling, growing queues", covers=True)
 def drift(events: Events, rng: np.random.Generator) -> Rendered:
     """T3: the level creeps away and is reset at once or decays back."""
     height = log_uniform(rng, 1.0, 6.0, len(events))
@@ -52,7 +52,7 @@ def drift(events: Events, rng: np.random.Generator) -> Rendered:
     return events.values + _signed(rng, events, height) * rise * fall, height
 
 
-@operation("T4 trend break", spans(24, 200), "growth that speeds up or turns", scalable=True)
+@at_any_size("T4 trend break", spans(24, 200), "growth that speeds up or turns")
 def trend_break(events: Events, rng: np.random.Generator) -> Rendered:
     """T4: the local slope is multiplied or reversed, then the path rejoins by a ramp."""
     factor = either(rng, events, (-1.5, 0.2), (1.8, 3.0))
@@ -65,9 +65,7 @@ def trend_break(events: Events, rng: np.random.Generator) -> Rendered:
     return events.values + change[:, None] * path, factor
 
 
-@operation(
-    "T5 bump", spans(8, 128), "campaigns, backfills, short disturbances", weight=2.0, scalable=True
-)
+@at_any_size("T5 bump", spans(8, 128), "campaigns, backfills, short disturbances", weight=2.0)
 def bump(events: Events, rng: np.random.Generator) -> Rendered:
     """T5: a raised cosine or a plateau with soft edges, up or down."""
     height = log_uniform(rng, 1.0, 5.0, len(events))
@@ -78,7 +76,7 @@ def bump(events: Events, rng: np.random.Generator) -> Rendered:
     return events.values + _signed(rng, events, height) * shape, height
 
 
-@operation("T6 transient", spans(10, 64), "a shock and its recovery", scalable=True)
+@at_any_size("T6 transient", spans(10, 64), "a shock and its recovery")
 def transient(events: Events, rng: np.random.Generator) -> Rendered:
     """T6: fast rise and slow decay, or slow rise and fast fall, up or down."""
     height = log_uniform(rng, 1.5, 6.0, len(events))
@@ -91,7 +89,7 @@ def transient(events: Events, rng: np.random.Generator) -> Rendered:
     return events.values + _signed(rng, events, height) * shape, height
 
 
-@operation("T7 spike then shift", spans(12, 128), "a restart that settles elsewhere", scalable=True)
+@at_any_size("T7 spike then shift", spans(12, 128), "a restart that settles elsewhere")
 def spike_then_shift(events: Events, rng: np.random.Generator) -> Rendered:
     """T7: a spike after which the level stays a little (0.1 to 0.7 of it) up or down."""
     height = log_uniform(rng, 3.0, 10.0, len(events))
@@ -136,7 +134,7 @@ def cutoff(events: Events, rng: np.random.Generator) -> Rendered:
     return np.broadcast_to(value[:, None], events.time.shape), dead.astype(float)
 
 
-@operation("T11 gain and offset", spans(16, 192), "lost calibration", scalable=True, covers=True)
+@at_any_size("T11 gain and offset", spans(16, 192), "lost calibration", covers=True)
 def gain_and_offset(events: Events, rng: np.random.Generator) -> Rendered:
     """T11: a calibration error: another gain about the local mean, and an offset."""
     gain = either(rng, events, (0.5, 0.8), (1.25, 2.0))
@@ -168,12 +166,8 @@ def wrong_state(events: Events, rng: np.random.Generator) -> Rendered:
     return path + events.background, target[:, 0]
 
 
-@operation(
-    "T13 creeping change",
-    spans(32, 200),
-    "wear that grows in level or vibration",
-    scalable=True,
-    covers=True,
+@at_any_size(
+    "T13 creeping change", spans(32, 200), "wear that grows in level or vibration", covers=True
 )
 def creeping(events: Events, rng: np.random.Generator) -> Rendered:
     """T13: level and variance grow slowly until something is done about it."""
@@ -201,20 +195,3 @@ def _plateau(rng: np.random.Generator, events: Events, least: int = 0) -> np.nda
     left = np.maximum(events.length[:, None] - events.elapsed, 0)
     edge = rng.integers(max(least, 1), 5, (len(events), 1)) + least
     return np.asarray(np.minimum(_onset(rng, events), np.minimum(left / edge, 1.0)))
-
-
-TREND = (
-    level_shift,
-    persistent_shift,
-    drift,
-    trend_break,
-    bump,
-    transient,
-    spike_then_shift,
-    flatline,
-    saturation,
-    cutoff,
-    gain_and_offset,
-    wrong_state,
-    creeping,
-)

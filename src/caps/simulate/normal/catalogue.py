@@ -5,13 +5,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from caps.errors import InputError
+from caps.errors import InputError, check_known
 from caps.simulate.components import Components, normalised, stack
-from caps.simulate.normal.beats import beat_train, bump_train
 from caps.simulate.normal.chaos import chaos
 from caps.simulate.normal.demand import power_demand, web_metric
 from caps.simulate.normal.layers import OWN_NOISE, QUIET, Layers, layered
 from caps.simulate.normal.seasonal import (
+    beat_train,
+    bump_train,
     harmonic_season,
     multi_period,
     rotating_machine,
@@ -102,12 +103,9 @@ def draw_normal(
     if generator is None:
         weights = np.array([entry.weight for entry in CATALOGUE])
         shares = rng.multinomial(count, weights / weights.sum())
-    elif generator in GENERATORS:
-        shares = np.where(np.array(GENERATORS) == generator, count, 0)
     else:
-        raise InputError(
-            f"there is no generator {generator!r}", f"use one of {', '.join(GENERATORS)}"
-        )
+        check_known("generator", generator, GENERATORS)
+        shares = np.where(np.array(GENERATORS) == generator, count, 0)
     parts = [
         layered(rng, entry.make(rng, int(rows), length), entry.layers)
         for entry, rows in zip(CATALOGUE, shares, strict=True)

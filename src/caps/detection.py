@@ -1,0 +1,84 @@
+"""`detect`: everything in one call, from a table to events, scores and a report."""
+
+import os
+from dataclasses import dataclass
+from functools import cached_property
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from caps.events import event_table, score_table
+from caps.scoring import read_input
+
+if TYPE_CHECKING:
+    from caps.estimator import CAPS
+    from caps.events import Analysis, Explanation
+
+
+@dataclass(frozen=True, eq=False)
+class Detection:
+    """What was found in a series, and the model that found it."""
+
+    model: "CAPS"
+    analysis: "Analysis"
+
+    @cached_property
+    def explanations(self) -> "list[Explanation]":
+        """The events, each with its reason."""
+        return self.analysis.explanations()
+
+    @cached_property
+    def events(self) -> Any:
+        """The events as a frame: when, how strong, of what kind, in which channels."""
+        return event_table(self.analysis, self.explanations)
+
+    @cached_property
+    def scores(self) -> Any:
+        """Score, p_value, flag, event number and contributions of every row."""
+        return score_table(self.analysis)
+
+    @property
+    def notes(self) -> list[str]:
+        """Remarks on the data and on the fit."""
+        return list(dict.fromkeys([*self.analysis.notes, *self.model.notes_]))
+
+    def report(self, path: str | os.PathLike[str], *, title: str = "CAPS") -> None:
+        """Write the report: one HTML file that opens offline."""
+        from caps.report import analysed_report, write_report  # half a second for most other uses
+
+        rows = len(self.analysis.series.training_part(self.model.train))
+        made = analysed_report(
+            title,
+            self.model,
+            self.analysis,
+            self.explanations,
+            training_end=rows,
+            notes=self.notes,
+        )
+        write_report(made, os.fspath(path))
+
+    def __repr__(self) -> str:
+        count = len(self.analysis.events)
+        return f"Detection({count} event{'' if count == 1 else 's'} in {self.analysis.series!r})"
+
+    def _repr_html_(self) -> str:
+        rows = "".join(f"<li>{escape(each.reason)}</li>" for each in self.explanations)
+        notes = "".join(f"<li>{escape(note)}</li>" for note in self.notes)
+        remarks = f"<details><summary>Remarks</summary><ul>{notes}</ul></details>" if notes else ""
+        return f"<p>{escape(repr(self))}</p><ol>{rows}</ol>{remarks}"
+
+
+def detect(X: Any, **options: Any) -> Detection:
+    """Fit on a series and find its anomalies: `options` are those of `CAPS`.
+
+    >>> import numpy as np, caps
+    >>> wave = np.sin(np.arange(600) / 8) + 0.1 * np.random.default_rng(0).standard_normal(600)
+    >>> wave[500:504] += 4
+    >>> found = caps.detect(wave, train=400, detector=None)
+    >>> bool(found.scores["flag"][500:504].any())
+    True
+    """
+    from caps.estimator import CAPS  # torch: two seconds that importing this does without
+
+    model = CAPS(**options)
+    series = read_input(X, columns=model.columns, time=model.time, reading=model.reading)
+    return Detection(model, model.fit(series).analyze(series))

@@ -1,0 +1,46 @@
+"""Messages name the library's keyword arguments; here they are said in another place's words."""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+
+# Not after a letter, a quote or a slash: there it is part of a name or of a path.
+_BEFORE, _VALUE = r"(?<![\w/'\"=-])", r"(\"[^\"\s]*\"|'[^'\s]*'|True\b|False\b|None\b)?"
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A keyword argument in a message, with its value if it has one."""
+
+    name: str
+    value: str  # without quotes
+
+
+def reworded(
+    text: str,
+    say: Callable[[Mention], str],
+    said: Mapping[re.Pattern[str], Callable[[re.Match[str]], str]],
+) -> str:
+    """A message with every mention of an option said by `say`, after the replacements of `said`.
+
+    >>> reworded('give decimal=","', lambda mention: f"{mention.name} = {mention.value}", {})
+    'give decimal = ,'
+    """
+    for pattern, instead in said.items():
+        text = pattern.sub(instead, text)
+
+    def instead_of(found: re.Match[str]) -> str:
+        return say(Mention(found[1], (found[2] or "").strip("\"'")))
+
+    return _mentions().sub(instead_of, text)
+
+
+@cache
+def _mentions() -> re.Pattern[str]:
+    from caps.scoring import OPTIONS  # here, as a command imports them when it runs
+    from caps.series import READ_OPTIONS
+
+    offered = {name for name, option in OPTIONS.items() if option.given or option.off}
+    names = "|".join(offered.union(READ_OPTIONS))
+    return re.compile(rf"{_BEFORE}`?({names})={_VALUE}`?")

@@ -1,0 +1,80 @@
+"""What users of scikit-learn, pandas and notebooks try first."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import caps
+from caps import CAPS, InputError
+
+ROWS, TRAIN = 700, 400
+
+
+@pytest.fixture(scope="module")
+def frame() -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    time = pd.date_range("2024-05-01", periods=ROWS, freq="h")
+    wave = np.sin(np.arange(ROWS) * 2 * np.pi / 24)
+    table = pd.DataFrame({"cpu": wave, "load": 2 * wave}, index=time)
+    table += 0.1 * rng.standard_normal(table.shape)
+    table.iloc[600:606, 0] += 4
+    return table
+
+
+@pytest.fixture(scope="module")
+def model(frame: pd.DataFrame) -> CAPS:
+    return CAPS(train=TRAIN, detector=None).fit(frame)
+
+
+def test_fit_predict_is_fit_and_predict(frame: pd.DataFrame, model: CAPS) -> None:
+    flags = CAPS(train=TRAIN, detector=None).fit_predict(frame)
+    np.testing.assert_array_equal(flags, model.predict(frame))
+    assert flags[600:606].any()
+
+
+def test_score_samples_is_higher_for_what_is_normal(frame: pd.DataFrame, model: CAPS) -> None:
+    np.testing.assert_array_equal(model.score_samples(frame), -model.decision_function(frame))
+
+
+@pytest.mark.parametrize("given", [np.asarray, lambda frame: frame.to_numpy().tolist()])
+def test_arrays_of_the_same_width_are_scored_by_position(
+    frame: pd.DataFrame, model: CAPS, given: object
+) -> None:
+    rows = frame.reset_index(drop=True)
+    scores = model.decision_function(given(frame))  # type: ignore[operator]
+    np.testing.assert_array_equal(scores, model.decision_function(rows))
+
+
+def test_arrays_of_another_width_are_refused(frame: pd.DataFrame, model: CAPS) -> None:
+    for width in (1, 3):
+        with pytest.raises(InputError, match="the model was fitted on cpu, load"):
+            model.predict(np.zeros((50, width)))
+
+
+def test_a_frame_with_other_names_is_refused(frame: pd.DataFrame, model: CAPS) -> None:
+    with pytest.raises(InputError, match="the input has no cpu, load"):
+        model.predict(frame.set_axis(["a", "b"], axis=1))
+
+
+def test_one_call_finds_scores_and_reports(
+    frame: pd.DataFrame, model: CAPS, tmp_path: Path
+) -> None:
+    found = caps.detect(frame, train=TRAIN, detector=None)
+    pd.testing.assert_frame_equal(found.events, model.events(frame))
+    pd.testing.assert_frame_equal(found.scores, model.score_frame(frame))
+    assert repr(found).startswith(f"Detection({len(found.events)} event")
+    found.report(tmp_path / "report.html", title="pump 4")
+    assert "pump 4" in (tmp_path / "report.html").read_text()
+
+
+def test_notebooks_show_models_and_findings(frame: pd.DataFrame, model: CAPS) -> None:
+    assert "cpu, load" in model._repr_html_()
+    assert "cpu, load" in model._repr_mimebundle_()["text/html"]
+    assert "CAPS" in CAPS(alarms="1/day")._repr_html_()
+    named = frame.rename(columns={"cpu": "<b>cpu"})
+    assert "&lt;b&gt;cpu" in CAPS(train=TRAIN, detector=None).fit(named)._repr_html_()
+    found = caps.detect(named, train=TRAIN, detector=None)._repr_html_()
+    assert "<ol><li>" in found
+    assert "<b>" not in found
