@@ -17,7 +17,9 @@ Span = tuple[int, int]
 
 # The small detector alone, on counterparts alone: no memory, no levels, no perturbations by rule,
 # every channel learned. The controls and the studies change one thing of it.
-SMALL: Mapping[str, Any] = {"memory": False, "level": False, "switches": True, "perturbed": False}
+SMALL: Mapping[str, Any] = {
+    "detector": "auto", "memory": False, "level": False, "switches": True, "perturbed": False,
+}  # fmt: skip
 # The same with perturbations by rule beside the counterparts.
 DETECTOR: Mapping[str, Any] = {**SMALL, "perturbed": True}
 
