@@ -73,7 +73,7 @@ def detect(X: Any, **options: Any) -> Detection:
     >>> import numpy as np, caps
     >>> wave = np.sin(np.arange(600) / 8) + 0.1 * np.random.default_rng(0).standard_normal(600)
     >>> wave[500:504] += 4
-    >>> found = caps.detect(wave, train=400, detector=None)
+    >>> found = caps.detect(wave, train=400)
     >>> bool(found.scores["flag"][500:504].any())
     True
     """
