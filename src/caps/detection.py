@@ -77,7 +77,7 @@ def detect(X: Any, **options: Any) -> Detection:
     >>> bool(found.scores["flag"][500:504].any())
     True
     """
-    from caps.estimator import CAPS  # torch: two seconds that importing this does without
+    from caps.estimator import CAPS  # scikit-learn: a second that importing this does without
 
     model = CAPS(**options)
     series = read_input(X, columns=model.columns, time=model.time, reading=model.reading)

@@ -155,4 +155,4 @@ def test_neither_a_detector_nor_a_memory_is_no_fit() -> None:
     with pytest.raises(InputError, match="neither a detector nor a memory"):
         FitOptions(memory=False)
     with pytest.raises(InputError, match="without pretrained weights"):
-        fit(series, 400, None, FitOptions())
+        fit(series, 400, None, FitOptions(detector="auto"))

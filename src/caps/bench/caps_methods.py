@@ -28,7 +28,7 @@ class CapsMethod:
     """The estimator as users get it, with parameters of its own where a control needs them."""
 
     def __init__(self, seed: int, **parameters: Any) -> None:
-        from caps.estimator import CAPS  # torch: two seconds that other methods do without
+        from caps.estimator import CAPS  # scikit-learn: a second for others
 
         self.model = CAPS(**{"seed": seed, "alarms": RATE, **parameters})
         self._weights: str | None = parameters.get("pretrained")
