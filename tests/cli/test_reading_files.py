@@ -226,7 +226,10 @@ def test_a_model_scores_a_file_as_its_reading_says(tmp_path: Path) -> None:
     assert CAPS.load("model").reading == ReadOptions(sort=True)
 
 
-def test_times_are_shown_by_the_clock_of_the_file(capsys: pytest.CaptureFixture[str]) -> None:
+def test_times_are_shown_by_the_clock_of_the_file(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "120")  # a time in one line
     stamps = pd.date_range("2024-10-20", periods=ROWS, freq="h", tz="Europe/Berlin")
     frame = table(time=stamps.tz_localize(None))
     frame.loc[350:354, "load"] += 9
