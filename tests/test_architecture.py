@@ -61,7 +61,7 @@ MAY_IMPORT = {
         "series",
         "wording",
     },
-    "fleet": {"plots", "events", "scoring", "network", "estimator", "series"},
+    "fleet": {"plots", "events", "scoring", "network", "realize", "estimator", "series"},
 }
 MAY_IMPORT["fitted_model"] = {"stream", "plots", "events", "scoring", "series"}
 MAY_IMPORT["estimator"] = {

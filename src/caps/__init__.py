@@ -1,7 +1,8 @@
 """CAPS: label-free anomaly detection for time series.
 
-CAPS learns from simulation what anomalies do to a temporal context, realises such effects on the
-user's own windows, and trains a small detector on the resulting (reference, counterpart) pairs.
+CAPS compares every subsequence with those of the training part. From simulation it has learned what
+anomalies do to a temporal context; if asked to, it realises such effects on the user's own windows
+and trains a small detector on the resulting (reference, counterpart) pairs.
 """
 
 from typing import TYPE_CHECKING

@@ -7,7 +7,7 @@ imports a name found in a file. What may be replaced, and how, is said in `caps.
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -114,20 +114,30 @@ def read_manifest(folder: Path, *, kind: str, version: int, oldest: int = 1) -> 
 
 
 def read_folder(
-    folder: Path, *, kind: str, version: int, oldest: int = 1
+    folder: Path,
+    *,
+    kind: str,
+    version: int,
+    oldest: int = 1,
+    groups: Collection[str] | None = None,
 ) -> tuple[dict[str, Any], dict[str, dict[str, np.ndarray]]]:
-    """Read a folder written by `write_folder` after checking that every byte is as written."""
+    """Read a folder written by `write_folder` after checking that every byte is as written.
+
+    Of the arrays only those `groups`, if they are named.
+    """
     manifest = read_manifest(folder, kind=kind, version=version, oldest=oldest)
     hashes = manifest.get("sha256")
     if not isinstance(hashes, dict):
         raise ArtifactError(f"{folder / MANIFEST} lists no files", "write the folder again")
-    groups = {}
+    found = {}
     for group, expected in hashes.items():
+        if groups is not None and group not in groups:
+            continue
         path = folder / f"{group}.safetensors"
         if path.parent != folder:
             raise ArtifactError(f"{folder / MANIFEST} names {group!r}", "write the folder again")
-        groups[group] = _read_arrays(path, expected)
-    return manifest, groups
+        found[group] = _read_arrays(path, expected)
+    return manifest, found
 
 
 def sealed(facts: Mapping[str, Any]) -> dict[str, Any]:

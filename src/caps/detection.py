@@ -73,11 +73,11 @@ def detect(X: Any, **options: Any) -> Detection:
     >>> import numpy as np, caps
     >>> wave = np.sin(np.arange(600) / 8) + 0.1 * np.random.default_rng(0).standard_normal(600)
     >>> wave[500:504] += 4
-    >>> found = caps.detect(wave, train=400, detector=None)
+    >>> found = caps.detect(wave, train=400)
     >>> bool(found.scores["flag"][500:504].any())
     True
     """
-    from caps.estimator import CAPS  # torch: two seconds that importing this does without
+    from caps.estimator import CAPS  # scikit-learn: a second that importing this does without
 
     model = CAPS(**options)
     series = read_input(X, columns=model.columns, time=model.time, reading=model.reading)

@@ -3,6 +3,7 @@
 import inspect
 import os
 from collections.abc import Callable, Iterable
+from functools import cached_property
 from html import escape
 from pathlib import Path
 from textwrap import fill
@@ -16,6 +17,7 @@ from sklearn.exceptions import NotFittedError
 from caps.arrays import FloatArray
 from caps.events import EventConfig, KindOf
 from caps.fitted_model import FittedModel, configs_of, write_configs
+from caps.realize import KindRouter, kind_router, weights_facts
 from caps.scoring import (
     OPTIONS,
     FitOptions,
@@ -85,7 +87,8 @@ class CAPS(FittedModel, BaseEstimator):  # type: ignore[misc]  # scikit-learn ha
         """Learn from the training part of `X`; `y` is ignored.
 
         `known_anomalies` are spans (start, end) of rows or moments, the end exclusive, that
-        are known to be anomalous: they select the modes (Diagnosis) and are kept out of training.
+        are known to be anomalous: they are kept out of training, and select the modes of a
+        detector (Diagnosis) if there is one.
         `progress` is called with what is being done and the share that is done.
         """
         options = self._options()
@@ -94,18 +97,17 @@ class CAPS(FittedModel, BaseEstimator):  # type: ignore[misc]  # scikit-learn ha
         alarm_rate(self.alarms, train.sampling.step)
         known = spans_of(series, () if known_anomalies is None else known_anomalies)
         grid, rows, notes = on_regular_grid(series)
-        from caps.events import load_weights  # the generator, a second: scoring does without
-
+        weights, named = self._weights(options)
         fitted = fit_channels(
             grid,
             int(rows[len(train) - 1]) + 1,
-            None if options.detector is None else load_weights(self.pretrained),
+            weights,
             options,
             known=[(int(rows[start]), int(rows[end - 1]) + 1) for start, end in known],
             progress=progress,
         )
         fitted.facts["notes"] = [*series.remarks, *notes, *fitted.facts["notes"]]
-        fitted.facts["regular"] = not notes
+        fitted.facts.update(named, regular=not notes)
         write_configs(fitted)
         self.fitted_ = fitted
         return self
@@ -158,6 +160,16 @@ class CAPS(FittedModel, BaseEstimator):  # type: ignore[misc]  # scikit-learn ha
     def _options(self) -> FitOptions:
         return FitOptions(**self.get_params(deep=False))
 
+    def _weights(self, options: FitOptions) -> "tuple[Pretrained | None, dict[str, Any]]":
+        """The weights if a detector needs them, and what the model keeps of them for kinds."""
+        source = self.pretrained
+        if options.detector is None and (source is None or isinstance(source, str | os.PathLike)):
+            return None, weights_facts(None if source is None else Path(source))
+        from caps.realize import load_weights  # torch, a second that most fits do without
+
+        weights = load_weights(source)
+        return None if options.detector is None else weights, weights.model_facts
+
     def _read(self, X: Any) -> Series:
         return read_channels(X, self.names_, time=self.time, reading=self.reading)
 
@@ -170,22 +182,28 @@ class CAPS(FittedModel, BaseEstimator):  # type: ignore[misc]  # scikit-learn ha
 
 
 class _Kinds:
-    """Loads the weights when the first kind is asked for."""
+    """Loads the router when the first kind is asked for."""
 
     def __init__(self, source: Any, named: object, config: EventConfig) -> None:
         self.source, self.named, self.config = source, named, config
-        self.weights: Pretrained | None = None
 
     def __call__(
         self, values: FloatArray, start: int, end: int, expected: FloatArray
     ) -> dict[str, float] | None:
-        from caps.events import event_kind, load_weights  # the generator, a second
+        from caps.events import event_kind  # scipy, which scores do without
 
-        if self.weights is None:
-            self.weights = load_weights(self.source)
-        if self.named is not None and self.weights.facts.get("sha256") != self.named:
+        router = self.router
+        if self.named is not None and router.digests != self.named:
             return None  # other weights than those of the fit: their accuracy is not known
-        return event_kind(self.weights, values, start, end, expected, self.config)
+        return event_kind(router, values, start, end, expected, self.config)
+
+    @cached_property
+    def router(self) -> KindRouter:
+        """That of the weights given, of those in a folder, or of the shipped ones."""
+        if self.source is None or isinstance(self.source, str | os.PathLike):
+            return kind_router(None if self.source is None else Path(self.source))
+        router: KindRouter = self.source.kind_router
+        return router
 
 
 # For `help(CAPS)`: what an option does is said once, with the options.

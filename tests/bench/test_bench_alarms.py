@@ -53,7 +53,7 @@ def test_caps_raises_its_own_alarms_in_hindsight_and_live(
     for mode, causal in (("hindsight", False), ("live", True)):
         from caps import CAPS
 
-        model = CAPS(detector=None, causal=causal, alarms="1/1000").fit(series.values[:700])
+        model = CAPS(causal=causal, alarms="1/1000").fit(series.values[:700])
         events = model.analyze(series.values).events
         spans = [(each.start - 700, each.end - 700) for each in events if each.start >= 700]
         figures = event_figures(spans, series.labels[700:], RATE).as_dict()

@@ -109,7 +109,7 @@ def test_shipped_weights_count(
     hash_of_caps: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     (tmp_path / "manifest.json").write_text("{}")
-    monkeypatch.setattr("caps.realize.pretrained.SHIPPED", tmp_path)
+    monkeypatch.setattr("caps.realize.manifest.SHIPPED", tmp_path)
     assert config_hash("caps", make_method) != hash_of_caps
 
 

@@ -128,7 +128,8 @@ def test_the_variants_and_the_small_method_of_the_bench_are_one_configuration(
     for name in ("caps:alone", "caps:diagnosis"):
         assert quick.make(name, 0).model.get_params() | given == small
     assert make_method("caps-diagnosis", 0).model.get_params() | given == small
-    assert SMALL == {"memory": False, "level": False, "switches": True, "perturbed": False}
+    alone = {"memory": False, "level": False, "switches": True, "perturbed": False}
+    assert {"detector": "auto", **alone} == SMALL
 
 
 def test_what_a_study_keeps_is_made_again_when_a_constant_changes(

@@ -2,7 +2,6 @@
 
 import json
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -13,22 +12,10 @@ from caps.cli.demo import demo
 from caps.cli.main import main
 from caps.series import read
 from caps.simulate.telemetry import month_of_telemetry
-from untrained_weights import hurry, save_untrained_weights
 
 
 @pytest.fixture(scope="module")
-def hurried(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Untrained weights and a small detector: quick, and no good at finding incidents."""
-    folder = tmp_path_factory.mktemp("weights") / "untrained"
-    save_untrained_weights(folder)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("caps.realize.pretrained.SHIPPED", folder)
-        hurry(patch, references=16)
-        yield
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory, hurried: None) -> Path:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("demo")
     demo(out=out, seed=4)
     return out
@@ -68,7 +55,6 @@ def test_it_says_what_was_found_and_what_had_happened(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
-    hurried: None,
 ) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     shown = " ".join(run(capsys, "demo", "--out", str(tmp_path)).split())
@@ -81,7 +67,7 @@ def test_it_says_what_was_found_and_what_had_happened(
 
 
 def test_json_equals_evaluating_the_written_scores(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], hurried: None
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     facts = json.loads(run(capsys, "demo", "--out", str(tmp_path), "--seed", "4", "--json"))
     scores = str(tmp_path / "scores.csv")
@@ -89,6 +75,12 @@ def test_json_equals_evaluating_the_written_scores(
     assert json.loads(run(capsys, "evaluate", scores, *options)) == facts["metrics"]
     assert all(Path(path).is_file() for path in facts["files"])
     check_judgement(facts)
+
+
+def test_it_finds_the_incidents(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    facts = json.loads(run(capsys, "demo", "--out", str(tmp_path), "--json"))
+    assert facts["incidents_found"] >= 4
+    assert len(facts["false_events"]) <= 3
 
 
 def check_judgement(facts: dict[str, object]) -> None:

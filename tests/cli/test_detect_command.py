@@ -39,8 +39,7 @@ def metrics(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def small_detector(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    hurry(monkeypatch)
+def in_a_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
 
 
@@ -69,7 +68,9 @@ def test_detect_writes_report_scores_events_and_model(
     assert facts["channels"] == ["load", "heat"]
     assert facts["train_rows"] == 24 * 24 - 10
     assert facts["alarms"] == "1/day"
-    assert any("diagnosed" in note for note in facts["notes"])
+    assert any(
+        note.endswith("--detector trains a detector on their kinds too") for note in facts["notes"]
+    )
     assert any("1 gap in time" in note for note in facts["notes"])
     folder = Path("metrics-caps")
     assert "<html" in (folder / "report.html").read_text()
@@ -191,11 +192,28 @@ def test_a_folder_that_is_no_model_fails(
     assert "caps.model" in shown
 
 
-def test_without_a_detector_nothing_is_trained(
+def test_a_detector_is_trained_if_it_is_asked_for(
+    capsys: pytest.CaptureFixture[str],
+    metrics: Path,
+    weights: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    hurry(monkeypatch)
+    trained = {}
+    for flag in ([], ["--detector"]):
+        out = f"model{len(flag)}"
+        run(capsys, "fit", metrics, "--train", 600, "--pretrained", weights, "--out", out, *flag)
+        model = CAPS.load(out)
+        trained[out] = [each.detector is not None for each in model.fitted_.channels]
+    assert trained == {"model0": [False, False], "model1": [True, True]}
+
+
+def test_progress_tells_every_step_from_the_first_on(
     capsys: pytest.CaptureFixture[str], metrics: Path
 ) -> None:
-    run(capsys, "detect", metrics, "--no-detector", "--train", 600, "--out", "found")
-    model = CAPS.load("found/model")
-    assert model.detector is None
-    assert all(getattr(each, "detector", None) is None for each in model.fitted_.channels)
-    assert len(pd.read_csv("found/events.csv"))
+    with pytest.raises(SystemExit):
+        main(["detect", str(metrics), "--train", "600", "--out", "found"])
+    lines = capsys.readouterr().err.splitlines()
+    begun = [line for line in lines if "%" not in line]  # others come now and then
+    assert begun[0] == lines[0] == "reading metrics.csv"
+    assert [line.split()[0] for line in begun[1:]] == ["learning", "scoring", "explaining"]

@@ -52,3 +52,21 @@ def test_a_terminal_shows_a_bar_keeps_what_is_said_and_gets_its_cursor_back() ->
     for text in ("\u2501", "step 50 of 200", "0:01:15 left", "written"):
         assert text in shown
     assert shown.rfind("\x1b[?25h") > shown.rfind("\x1b[?25l"), "the cursor is hidden"
+
+
+def test_what_begins_is_told_at_once(capsys: pytest.CaptureFixture[str]) -> None:
+    with progress_line() as line:
+        line.begin("reading a.csv")
+        line.every = 3600
+        line("learning", 0.5)
+        line.begin("scoring 400 rows")
+    assert capsys.readouterr().err.splitlines() == ["reading a.csv", "scoring 400 rows"]
+
+
+def test_a_terminal_shows_what_begins_without_a_share() -> None:
+    screen = io.StringIO()
+    line = ProgressLine(Console(file=screen, force_terminal=True, width=120))
+    line.begin("reading a.csv")
+    line.end()
+    assert "reading a.csv" in screen.getvalue()
+    assert "left" not in screen.getvalue()

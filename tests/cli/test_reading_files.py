@@ -97,7 +97,7 @@ def test_a_refusal_names_the_option_that_reads_the_file(
     capsys: pytest.CaptureFixture[str], file: "object", options: list[str], named: str
 ) -> None:
     path = file()  # type: ignore[operator]
-    fast = ["--train", "0.5", "--no-detector"]
+    fast = ["--train", "0.5"]
     code, _, shown = run(capsys, "detect", path, *fast, "--out", "found")
     assert code == 2
     assert named in shown
@@ -117,7 +117,7 @@ def test_a_refusal_names_the_option_that_reads_the_file(
 def test_what_is_said_while_scoring_goes_before_what_the_model_remembers(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    fast = ["--train", "0.5", "--no-detector"]
+    fast = ["--train", "0.5"]
     assert run(capsys, "fit", write(table()), "--out", "model", *fast)[0] == 0
     score = ["score", "model", shuffled(), "--out", "scores.csv"]
     code, _, shown = run(capsys, *score)
@@ -128,14 +128,14 @@ def test_what_is_said_while_scoring_goes_before_what_the_model_remembers(
 
 def test_a_long_table_is_sent_to_the_fleet(capsys: pytest.CaptureFixture[str]) -> None:
     frame = pd.concat([table(host="a"), table(host="b")])
-    code, _, shown = run(capsys, "detect", write(frame), "--no-detector")
+    code, _, shown = run(capsys, "detect", write(frame))
     assert code == 2
     assert "caps fleet fit FILE --id 'host' --columns 'load' --out FOLDER" in shown
 
 
 def test_the_time_can_be_left_out(capsys: pytest.CaptureFixture[str]) -> None:
     path = write(table(time=np.random.default_rng(0).permutation(ROWS) * 1.5))
-    fast = ["--train", "0.5", "--no-detector", "--json"]
+    fast = ["--train", "0.5", "--json"]
     code, _, shown = run(capsys, "detect", path, *fast)
     assert (code, "--no-time" in shown) == (2, True)
     code, out, shown = run(capsys, "detect", path, *fast, "--no-time", "--exclude", "time")
@@ -147,7 +147,7 @@ def test_the_time_can_be_left_out(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_notes_name_options(capsys: pytest.CaptureFixture[str]) -> None:
     frame = table(label=(np.arange(ROWS) % 2), switch=np.arange(ROWS) % 2, seq=np.arange(ROWS))
-    fast = ["--train", "0.5", "--no-detector", "--json"]
+    fast = ["--train", "0.5", "--json"]
     code, out, shown = run(capsys, "detect", write(frame), "--out", "found", *fast)
     assert code == 0, shown
     notes = json.loads(out)["notes"]
@@ -219,18 +219,21 @@ def test_a_watch_says_how_a_comma_is_read() -> None:
 
 def test_a_model_scores_a_file_as_its_reading_says(tmp_path: Path) -> None:
     path = shuffled()
-    model = CAPS(train=0.5, detector=None, reading=ReadOptions(sort=True)).fit(path)
+    model = CAPS(train=0.5, reading=ReadOptions(sort=True)).fit(path)
     expected = model.decision_function(read(path, sort=True))
     np.testing.assert_array_equal(model.decision_function(path), expected)
     model.save("model")
     assert CAPS.load("model").reading == ReadOptions(sort=True)
 
 
-def test_times_are_shown_by_the_clock_of_the_file(capsys: pytest.CaptureFixture[str]) -> None:
+def test_times_are_shown_by_the_clock_of_the_file(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "120")  # a time in one line
     stamps = pd.date_range("2024-10-20", periods=ROWS, freq="h", tz="Europe/Berlin")
     frame = table(time=stamps.tz_localize(None))
     frame.loc[350:354, "load"] += 9
-    fast = ["--train", "0.5", "--no-detector"]
+    fast = ["--train", "0.5"]
     code, out, shown = run(capsys, "detect", write(frame), *fast)
     assert code == 0, shown
     assert "times in Europe/Berlin" in out

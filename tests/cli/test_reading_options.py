@@ -11,11 +11,9 @@ from caps import CAPS
 from caps.cli.main import main
 from caps.fleet import ScoreOptions, find_series
 from caps.fleet.work import Task, work
-from caps.network.config import DetectorConfig
 from caps.scoring import FitOptions
-from untrained_weights import hurry, noisy_wave, save_untrained_weights
+from untrained_weights import noisy_wave, save_untrained_weights
 
-HURRIED = DetectorConfig(width=8, members=1, steps=2, dilations=(1,), batch=4)
 ROWS = 400
 DAYS = pd.date_range("2024-03-01", periods=ROWS, freq="D")
 
@@ -28,8 +26,7 @@ def weights(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.fixture(autouse=True)
-def small_detector(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    hurry(monkeypatch, HURRIED, 16)
+def in_a_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
 
 
@@ -121,7 +118,7 @@ def test_a_fleet_leaves_labels_out_and_its_models_remember_the_time(
     labelled: Path, two_clocks: Path, weights: str, tmp_path: Path
 ) -> None:
     assert [entry.id for entry in find_series(labelled)] == ["load"]
-    options = FitOptions(time="stamp", references=16, detector=HURRIED)
+    options = FitOptions(time="stamp")
     (tmp_path / "many").mkdir()
     two_clocks.rename(tmp_path / "many" / "two.csv")
     entries = find_series(tmp_path / "many", columns=("load",))

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from caps.cli.main import main
-from untrained_weights import hurry, save_untrained_weights
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -28,9 +27,6 @@ def test_the_python_example_runs_and_finds_its_anomaly(tmp_path: Path) -> None:
 def test_the_commands_run_after_the_demo(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    save_untrained_weights(tmp_path / "weights")
-    monkeypatch.setattr("caps.realize.pretrained.SHIPPED", tmp_path / "weights")
-    hurry(monkeypatch, references=16)
     monkeypatch.chdir(tmp_path)
     commands = re.findall(r"^caps (.+)$", README, re.MULTILINE)
     assert len(commands) == 3

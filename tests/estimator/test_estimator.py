@@ -401,7 +401,7 @@ def test_a_note_names_a_few_of_many_constant_channels(weights: Pretrained) -> No
 
 def test_many_channels_take_one_network_each(weights: Pretrained) -> None:
     def members(channels: int, **options: object) -> int:
-        return FitOptions(**options).detector_for(channels).members
+        return FitOptions(**{"detector": "auto"} | options).detector_for(channels).members
 
     assert (members(16), members(17)) == (2, 1)
     assert (members(17, members=3), members(17, detector=FAST)) == (3, FAST.members)

@@ -37,8 +37,9 @@ def test_every_option_offered_is_one_of_the_commands(command: Any) -> None:
     shown = inspect.signature(command).parameters
     for name, option in OFFERED.items():
         found = shown[f"no_{name}" if option.off else name]
-        assert found.default == (False if option.off else option.default)
-        assert get_args(found.annotation)[1].help == (option.off or option.help)
+        flag = option.off or option.on
+        assert found.default == (False if flag else option.default)
+        assert get_args(found.annotation)[1].help == (flag or option.help)
 
 
 def test_every_option_offered_is_a_field_of_a_request_to_fit() -> None:
@@ -69,18 +70,29 @@ def test_every_construction_can_be_named() -> None:
     assert get_args(NamedConstruction) == get_args(Construction)
 
 
-def test_a_clone_without_a_detector_has_none() -> None:
-    assert clone(CAPS(detector=None)).detector is None
-    assert clone(CAPS()).detector == "auto"
-    assert FitOptions().detector_for(1) == DetectorConfig()
+def test_there_is_no_detector_unless_it_is_asked_for() -> None:
+    assert clone(CAPS()).detector is None
+    assert FitOptions().detector_for(1) is None
+    assert clone(CAPS(detector="auto")).detector == "auto"
+    assert FitOptions(detector="auto").detector_for(1) == DetectorConfig()
     with pytest.raises(InputError, match="neither a detector nor a memory"):
-        CAPS(detector=None, memory=False).fit(np.arange(400.0))
+        CAPS(memory=False).fit(np.arange(400.0))
+
+
+@pytest.mark.parametrize(("detector", "noted"), [(None, "only kept out"), (FAST, "diagnosed as")])
+def test_a_note_says_what_becomes_of_known_anomalies(detector: Any, noted: str) -> None:
+    values = noisy_wave(700)
+    values[200:220] += 6
+    options = {"construction": "injection", "references": 16} if detector else {}
+    model = CAPS(detector=detector, **options)
+    assert noted in " ".join(model.fit(values, known_anomalies=[(200, 220)]).notes_)
+    assert noted not in " ".join(model.fit(values).notes_)
 
 
 def test_without_a_detector_rows_are_compared_with_training_alone(tmp_path: Path) -> None:
     values = noisy_wave(1200)
     values[1000:1010] += 3
-    model = CAPS(detector=None, train=900, alarms="1/500").fit(values)
+    model = CAPS(train=900, alarms="1/500").fit(values)
     assert [channel.detector for channel in model.fitted_.channels] == [None]
     events = model.events(values)
     strongest = int(np.argmin(events["p_value"]))

@@ -25,11 +25,11 @@ def frame() -> pd.DataFrame:
 
 @pytest.fixture(scope="module")
 def model(frame: pd.DataFrame) -> CAPS:
-    return CAPS(train=TRAIN, detector=None).fit(frame)
+    return CAPS(train=TRAIN).fit(frame)
 
 
 def test_fit_predict_is_fit_and_predict(frame: pd.DataFrame, model: CAPS) -> None:
-    flags = CAPS(train=TRAIN, detector=None).fit_predict(frame)
+    flags = CAPS(train=TRAIN).fit_predict(frame)
     np.testing.assert_array_equal(flags, model.predict(frame))
     assert flags[600:606].any()
 
@@ -61,7 +61,7 @@ def test_a_frame_with_other_names_is_refused(frame: pd.DataFrame, model: CAPS) -
 def test_one_call_finds_scores_and_reports(
     frame: pd.DataFrame, model: CAPS, tmp_path: Path
 ) -> None:
-    found = caps.detect(frame, train=TRAIN, detector=None)
+    found = caps.detect(frame, train=TRAIN)
     pd.testing.assert_frame_equal(found.events, model.events(frame))
     pd.testing.assert_frame_equal(found.scores, model.score_frame(frame))
     assert repr(found).startswith(f"Detection({len(found.events)} event")
@@ -74,7 +74,7 @@ def test_notebooks_show_models_and_findings(frame: pd.DataFrame, model: CAPS) ->
     assert "cpu, load" in model._repr_mimebundle_()["text/html"]
     assert "CAPS" in CAPS(alarms="1/day")._repr_html_()
     named = frame.rename(columns={"cpu": "<b>cpu"})
-    assert "&lt;b&gt;cpu" in CAPS(train=TRAIN, detector=None).fit(named)._repr_html_()
-    found = caps.detect(named, train=TRAIN, detector=None)._repr_html_()
+    assert "&lt;b&gt;cpu" in CAPS(train=TRAIN).fit(named)._repr_html_()
+    found = caps.detect(named, train=TRAIN)._repr_html_()
     assert "<ol><li>" in found
     assert "<b>" not in found

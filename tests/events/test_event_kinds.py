@@ -1,11 +1,9 @@
 """The kind of an event is asked for with the rows that deviate, not with all rows of the event."""
 
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 from caps.events.config import EventConfig
 from caps.events.kinds import event_kind
@@ -16,15 +14,15 @@ WINDOW = 32
 class Router:
     """Notes what it is asked, and finds a trend the likelier the more rows are marked."""
 
-    preset = SimpleNamespace(represent=SimpleNamespace(window=WINDOW))
-    modes = tuple(SimpleNamespace(name=name) for name in ("point", "trend"))
+    window = WINDOW
+    modes = ("point", "trend")
 
     def __init__(self) -> None:
         self.asked: list[tuple[np.ndarray, np.ndarray]] = []
 
-    def associate(self, windows: torch.Tensor, supports: torch.Tensor) -> np.ndarray:
-        self.asked.append((windows.numpy(), supports.numpy()))
-        trend = supports.numpy().mean(axis=1)
+    def associate(self, windows: np.ndarray, supports: np.ndarray) -> np.ndarray:
+        self.asked.append((windows, supports))
+        trend = supports.mean(axis=1)
         return np.stack([1 - trend, trend], axis=1)
 
 

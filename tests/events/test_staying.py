@@ -52,7 +52,7 @@ def test_the_reason_says_since_when_a_level_is_normal() -> None:
     values[3000:] += 8
     times = pd.date_range("2024-03-01", periods=rows, freq="min")
     frame = pd.DataFrame({"time": times, "queue": values})
-    model = CAPS(detector=None, train=1000, causal=True).fit(frame)
+    model = CAPS(train=1000, causal=True).fit(frame)
     longest = max(model.analyze(frame).explanations(), key=len)
     assert 2990 <= longest.start <= 3010
     assert "The level stayed 8" in longest.reason

@@ -9,8 +9,6 @@ import pytest
 import caps
 from caps.export import Exported, OnnxModel
 from caps.export.writing import CHECKED_ROWS
-from caps.realize import Pretrained
-from untrained_weights import hurry
 
 PAGE = (Path(__file__).parents[2] / "docs" / "export.md").read_text(encoding="utf-8")
 PROSE = " ".join(PAGE.split())
@@ -18,12 +16,9 @@ PROSE = " ".join(PAGE.split())
 
 def test_the_example_runs(
     tmp_path: Path,
-    weights: Pretrained,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr("caps.events.kinds.load_weights", lambda source: weights)
-    hurry(monkeypatch)
     monkeypatch.chdir(tmp_path)
     (code,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
     names: dict[str, object] = {}

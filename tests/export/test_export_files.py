@@ -10,7 +10,7 @@ import onnx
 import pytest
 from exported_model import Pair, table
 
-from caps import CAPS, ArtifactError, InputError
+from caps import CAPS, ArtifactError
 from caps.cli.main import main
 from caps.export import OnnxModel, write_onnx
 from caps.export.model import sealed
@@ -117,11 +117,20 @@ def test_weights_outside_the_file_are_not_read(causal: Pair, tmp_path: Path) -> 
         OnnxModel.load(path)
 
 
-def test_a_model_without_networks_is_not_exported(tmp_path: Path) -> None:
-    still = CAPS(construction="injection").fit(np.ones(400))
-    with pytest.raises(InputError, match="nothing to export"):
-        write_onnx(still, tmp_path / "still.onnx")
-    assert not list(tmp_path.iterdir())
+@pytest.mark.parametrize("varied", [True, False], ids=["neighbours alone", "a constant"])
+def test_a_model_without_networks_is_exported_too(tmp_path: Path, varied: bool) -> None:
+    values = np.sin(np.arange(500) / 8) if varied else np.ones(500)
+    values[450] += 5
+    model = CAPS(train=400, causal=True).fit(values)
+    assert write_onnx(model, tmp_path / "model.onnx").difference == 0
+    exported = OnnxModel.load(tmp_path / "model.onnx")
+    np.testing.assert_array_equal(
+        exported.decision_function(values), model.decision_function(values)
+    )
+    streams = model.stream(), exported.stream()
+    for row in values[400:460]:
+        one, other = (stream.update(row).score for stream in streams)
+        assert one == other
 
 
 def test_the_command_writes_the_file(

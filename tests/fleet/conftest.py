@@ -1,21 +1,18 @@
 """A folder of small series and the fleet that was fitted on it, shared by all tests."""
 
-from dataclasses import replace
-
 import pytest
 from small_fleet import TRAIN, Fleet, InlineEngine, write_series
 
 from caps.fleet import find_series, fit_fleet
 from caps.scoring import FitOptions
-from untrained_weights import FAST, save_untrained_weights
+from untrained_weights import save_untrained_weights
 
 
 @pytest.fixture(scope="session")
 def settings(tmp_path_factory: pytest.TempPathFactory) -> FitOptions:
     folder = tmp_path_factory.mktemp("weights") / "untrained"
     save_untrained_weights(folder)
-    quick = replace(FAST, steps=40)
-    return FitOptions(alarms="1/day", pretrained=str(folder), references=24, detector=quick)
+    return FitOptions(alarms="1/day", pretrained=str(folder))
 
 
 @pytest.fixture(scope="session")

@@ -12,13 +12,11 @@ from caps import CAPS
 from caps.cli.main import main
 from caps.scoring import FitOptions
 from caps.scoring.channels import BinaryChannel, LearnedChannel
-from untrained_weights import hurry
 
 
 @pytest.fixture(autouse=True)
-def small(monkeypatch: pytest.MonkeyPatch, settings: FitOptions, tmp_path: Path) -> None:
+def inline(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("caps.fleet.fleet.open_engine", lambda *_, **__: InlineEngine())
-    hurry(monkeypatch, settings.detector, settings.references)
     monkeypatch.chdir(tmp_path)
 
 

@@ -33,13 +33,7 @@ def test_every_series_has_a_model_that_is_the_estimators_own(
     fleet: Fleet, settings: FitOptions
 ) -> None:
     model = CAPS.load(fleet.out / "models" / "host-1")
-    own = CAPS(
-        train=TRAIN,
-        alarms="1/day",
-        references=24,
-        detector=settings.detector,
-        pretrained=settings.pretrained,
-    ).fit(frame_of(1))
+    own = CAPS(train=TRAIN, alarms="1/day", pretrained=settings.pretrained).fit(frame_of(1))
     assert np.array_equal(
         model.decision_function(frame_of(1)), own.decision_function(frame_of(1)), equal_nan=True
     )

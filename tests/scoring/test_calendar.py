@@ -31,7 +31,7 @@ def traffic(seed: int = 0) -> pd.DataFrame:
 
 @cache
 def fitted(*, causal: bool) -> CAPS:
-    return CAPS(detector=None, train=TRAINING, causal=causal).fit(traffic())
+    return CAPS(train=TRAINING, causal=causal).fit(traffic())
 
 
 @pytest.mark.parametrize(

@@ -127,7 +127,7 @@ def test_numbers_of_another_kind_or_sign_are_refused(config: Any) -> None:
 
 def memory_scores(values: np.ndarray, **configs: Configuration) -> np.ndarray:
     series = read_input(values)
-    settings = FitOptions(detector=None, config=ModelConfig(**configs))  # type: ignore[arg-type]
+    settings = FitOptions(config=ModelConfig(**configs))  # type: ignore[arg-type]
     return fit(series, 900, None, settings).score(series).score
 
 
@@ -153,6 +153,6 @@ def test_a_fit_scores_by_the_configuration_it_is_given(configs: dict[str, Config
 def test_neither_a_detector_nor_a_memory_is_no_fit() -> None:
     series = read_input(noisy_wave(400))
     with pytest.raises(InputError, match="neither a detector nor a memory"):
-        FitOptions(detector=None, memory=False)
+        FitOptions(memory=False)
     with pytest.raises(InputError, match="without pretrained weights"):
-        fit(series, 400, None, FitOptions())
+        fit(series, 400, None, FitOptions(detector="auto"))

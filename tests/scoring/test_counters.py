@@ -33,7 +33,7 @@ def table(*, restart: int | None = None) -> pd.DataFrame:
 
 
 def fitted(frame: pd.DataFrame, **options: object) -> CAPS:
-    return CAPS(train=TRAIN, detector=None, **options).fit(frame)
+    return CAPS(train=TRAIN, **options).fit(frame)
 
 
 @pytest.mark.parametrize("restart", [None, 400, 900])
@@ -165,6 +165,6 @@ def test_remarks_are_among_the_notes_of_a_fit() -> None:
     rng = np.random.default_rng(0)
     wave = 80 + 40 * np.sin(np.arange(800) / 9) + rng.standard_normal(800)
     errors = np.where(rng.random(800) < 0.04, rng.integers(1, 6, 800), 0)
-    model = CAPS(detector=None).fit({"cpu": np.clip(wave, 0, 100), "errors": errors})
+    model = CAPS().fit({"cpu": np.clip(wave, 0, 100), "errors": errors})
     assert any("channel 'cpu' stands at 100" in note for note in model.notes_)
     assert any("channel 'errors' counts events" in note for note in model.notes_)

@@ -118,7 +118,7 @@ def test_bursts_that_are_usual_in_one_channel_hide_no_spike_of_another() -> None
     load = np.sin(np.arange(rows) * 2 * np.pi / 48) + 0.1 * rng.standard_normal(rows)
     load[spike : spike + 4] += 2.5
     series = read_input(np.column_stack([load, errors]))
-    model = fit(series, 1500, None, FitOptions(detector=None, causal=True))
+    model = fit(series, 1500, None, FitOptions(causal=True))
     calm, bursting = (each.fresh for each in model.channels)
     assert bursting > calm + 1
     found = model.score(series)

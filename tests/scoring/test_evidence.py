@@ -65,6 +65,6 @@ def test_every_channel_is_scored_by_its_own_column() -> None:
     first[1000:1010] += 6
     second[1100:1110] -= 40
     series = read_input(np.column_stack([first, second]))
-    scores = fit(series, 900, None, FitOptions(detector=None)).score(series)
+    scores = fit(series, 900, None, FitOptions()).score(series)
     loudest = np.nanargmax(scores.evidence, axis=0)
     np.testing.assert_allclose(loudest, [1005, 1105], atol=20)

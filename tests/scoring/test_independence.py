@@ -26,7 +26,7 @@ def fitted(*, causal: bool, follows: bool = True) -> Fitted:
     slack = {} if follows else {"slack_mean": 1e6, "slack_std": 1e6}
     # What is new is followed as fast as all else, so that a short file shows where that ends.
     config = ModelConfig(scoring=replace(ScoringConfig(), trusted_rows=TRAINING, **slack))
-    options = FitOptions(detector=None, causal=causal, config=config)
+    options = FitOptions(causal=causal, config=config)
     return fit(read_input(waves()[:, None]), TRAINING, None, options)
 
 
@@ -61,9 +61,7 @@ def test_scores_do_not_depend_on_where_a_file_begins_and_ends(
 def test_a_row_with_all_that_is_followed_around_it_scores_alike(first: int, causal: bool) -> None:
     """In slices of files that begin and end elsewhere, with more than the span on either side."""
     training, values = 600, waves(rows=4500)
-    model = fit(
-        read_input(values[:, None]), training, None, FitOptions(detector=None, causal=causal)
-    )
+    model = fit(read_input(values[:, None]), training, None, FitOptions(causal=causal))
     whole, part = (
         model.score(read_input(each[:, None])).score for each in (values, values[first:-99])
     )
@@ -129,7 +127,7 @@ def test_a_sensor_that_dies_is_an_event(noise: bool, causal: bool) -> None:
     values = np.random.default_rng(1).standard_normal(ROWS) if noise else waves()
     values[ODD : ODD + 800] = values[ODD]
     series = read_input(values[:, None])
-    model = fit(series, TRAINING, None, FitOptions(detector=None, causal=causal))
+    model = fit(series, TRAINING, None, FitOptions(causal=causal))
     found = model.score(series)
     events = find_events(found.score, model.threshold("1/1000"), local=found.local, causal=causal)
     dead = [event for event in events if event.start < ODD + 800 and event.end > ODD + 100]

@@ -181,6 +181,16 @@ def test_a_model_scores_other_stored_series(client: httpx.Client) -> None:
     assert gone.status_code == 404
 
 
+def test_a_detector_is_trained_if_a_request_asks_for_it(client: httpx.Client, folder: Path) -> None:
+    assert saved_model(folder).detector is None
+    request = {"series": "pump", "train": TRAIN, "columns": ["heat"], "detector": "auto"}
+    assert client.put("/v1/models/both", json=request).status_code == 202
+    assert wait_for_fit(client, "both")["ready"]
+    (channel,) = saved_model(folder, "both").fitted_.channels
+    assert channel.detector is not None
+    assert client.delete("/v1/models/both").status_code == 204
+
+
 def test_a_fit_with_problems_tells_them_and_leaves_the_model(client: httpx.Client) -> None:
     request = {"series": "pump", "train": TRAIN, "known": [["2030-01-01", "2030-01-02"]]}
     assert client.put("/v1/models/pump", json=request).status_code == 409

@@ -37,7 +37,7 @@ def with_gaps() -> pd.DataFrame:
 
 @pytest.fixture(scope="module")
 def model() -> CAPS:
-    return CAPS(train=TRAIN, causal=True, detector=None, alarms="1/500").fit(frame_of(waves()))
+    return CAPS(train=TRAIN, causal=True, alarms="1/500").fit(frame_of(waves()))
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,6 @@ from caps.stream.config import StreamConfig
 from caps.watch.incidents import LONGEST
 from caps.watch.remarks import SILENT
 from caps.watch.webhook import MOST, TIMEOUT
-from untrained_weights import hurry, save_untrained_weights
 
 PAGE = (Path(__file__).parents[2] / "docs" / "streaming.md").read_text(encoding="utf-8")
 PROSE = " ".join(PAGE.split())
@@ -21,9 +20,6 @@ PROSE = " ".join(PAGE.split())
 def test_the_example_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    weights = save_untrained_weights(tmp_path / "weights")
-    monkeypatch.setattr("caps.events.kinds.load_weights", lambda source: weights)
-    hurry(monkeypatch)
     monkeypatch.chdir(tmp_path)
     code = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
     assert len(code) == 1

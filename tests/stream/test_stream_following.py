@@ -38,7 +38,7 @@ def drifting() -> pd.DataFrame:
 
 @pytest.fixture(scope="module")
 def model() -> CAPS:
-    given = CAPS(train=TRAIN, causal=True, detector=None, alarms="1/500")
+    given = CAPS(train=TRAIN, causal=True, alarms="1/500")
     return given.fit(timed(noisy_wave(ROWS)))
 
 
@@ -51,7 +51,7 @@ def rough(*spikes: int, size: float = 8.0) -> np.ndarray:
 
 @pytest.fixture(scope="module")
 def of_rough() -> CAPS:
-    given = CAPS(train=TRAIN, causal=True, detector=None, alarms="1/1000")
+    given = CAPS(train=TRAIN, causal=True, alarms="1/1000")
     return given.fit(timed(rough()))
 
 

@@ -19,13 +19,12 @@ import traceback
 from collections import Counter
 from collections.abc import Callable
 from contextlib import chdir, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import pytest
 from small_series import write_series
 
 from caps import CAPS
@@ -33,7 +32,7 @@ from caps.artifacts import write_folder
 from caps.bench.rendering import Entry, Table
 from caps.bench.studies.study import Report, StudyRun
 from caps.cli.main import main
-from untrained_weights import FAST, hurry, noisy_wave, save_untrained_weights
+from untrained_weights import noisy_wave, save_untrained_weights
 
 PATIENCE = 300.0  # seconds for one case
 ROWS = 400
@@ -313,8 +312,6 @@ def _prepare(home: Path) -> dict[str, str]:
     """What the commands read: data, models, weights; small, and made once."""
     for name in (*WARM, "caps.realize.pretrain"):
         import_module(name)  # once, before the forks
-    quick = replace(FAST, steps=20)
-    hurry(pytest.MonkeyPatch(), quick, 24)
     save_untrained_weights(home / "weights")
     values = noisy_wave(ROWS)
     values[350:360] += 9

@@ -192,7 +192,9 @@ def _measured(folder: Path, weights: Pretrained) -> Table:
     wheel, small = _environment(folder)
     rng = np.random.default_rng(0)
     values = np.sin(np.arange(2000) / 8) + 0.1 * rng.standard_normal(2000)
-    model = CAPS(members=1, references=64, causal=True, pretrained=weights).fit(values)
+    model = CAPS(detector="auto", members=1, references=64, causal=True, pretrained=weights).fit(
+        values
+    )
     model.save(folder / "model")
     written = write_onnx(model, folder / "model.onnx")
     np.save(folder / "values.npy", values)

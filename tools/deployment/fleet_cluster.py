@@ -35,7 +35,7 @@ SERIES, QUICK_SERIES, ROWS = 60, 6, 600
 def fleet_cluster(run: StudyRun) -> Report:
     """Fails unless every model is there and equal, byte for byte, on both."""
     count = QUICK_SERIES if run.quick else SERIES
-    settings = SMALL if run.quick else FitOptions(alarms="1/day")
+    settings = SMALL if run.quick else FitOptions(alarms="1/day", detector="auto")
     with tempfile.TemporaryDirectory(prefix="fleet-") as folder:
         home = Path(folder)
         _write_series(home / "series", count, ROWS)

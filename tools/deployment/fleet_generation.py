@@ -58,7 +58,7 @@ def _generation_of_a_fit(rows: int, weights: Any) -> list[Entry]:
 
     started = time.process_time()
     with patch("caps.scoring.detectors.recover_pairs", timed):
-        model = CAPS(pretrained=weights).fit(_wave(rows))
+        model = CAPS(pretrained=weights, detector="auto").fit(_wave(rows))
     whole = time.process_time() - started
     references = str(model.fitted_.facts["references"][0])
     return [str(rows), references, figure(whole), f"{spent / whole:.0%}"]

@@ -58,7 +58,7 @@ def fleet_shared(run: StudyRun) -> Report:
 
 
 def _own(series: Series, month: Telemetry) -> CAPS:
-    return CAPS(train=month.train_end, alarms=BUDGET).fit(series)
+    return CAPS(train=month.train_end, alarms=BUDGET, detector="auto").fit(series)
 
 
 def _judged(
@@ -106,7 +106,8 @@ def _with_detector(detector: Detector, series: Series, month: Telemetry) -> CAPS
         patch("caps.scoring.detectors.train_detector", lambda *_, **__: detector),
     ):
         # Without the perturbed pairs of a fit: there are no pairs to add them to.
-        return CAPS(train=month.train_end, alarms=BUDGET, perturbed=False).fit(series)
+        options = {"alarms": BUDGET, "detector": "auto", "perturbed": False}
+        return CAPS(train=month.train_end, **options).fit(series)
 
 
 def _quality(model: CAPS, series: Series, month: Telemetry) -> dict[str, float]:

@@ -34,7 +34,8 @@ Facts = list[list[Entry]]
 def stream(run: StudyRun) -> Report:
     """Four measurements; fails if the events of the killed watch are not those of the batch."""
     weights, frame = run.pretrained, _series()
-    model = CAPS(train=TRAIN, causal=True, alarms="1/1000", seed=0, pretrained=weights).fit(frame)
+    both = CAPS(train=TRAIN, causal=True, alarms="1/1000", detector="auto", pretrained=weights)
+    model = both.fit(frame)
     header = ["what", "measured"]
     run.say("killing caps watch twice")
     with tempfile.TemporaryDirectory() as work:
@@ -214,7 +215,8 @@ def _drift(weights: Pretrained) -> Facts:
     for index, name in enumerate(KINDS):
         rng = np.random.default_rng(np.random.SeedSequence(SEED, spawn_key=(index,)))
         made = UNSEEN[name](rng, TRAIN + ROWS)
-        model = CAPS(causal=True, seed=index, pretrained=weights, members=1).fit(made[:TRAIN])
+        both = CAPS(causal=True, seed=index, pretrained=weights, detector="auto", members=1)
+        model = both.fit(made[:TRAIN])
         before = _rows_until_found(model, made[TRAIN:])
         other = UNSEEN[KINDS[(index + 1) % len(KINDS)]](rng, 6_000)
         other = (other - other.mean()) / other.std() * made[:TRAIN].std() + made[:TRAIN].mean()

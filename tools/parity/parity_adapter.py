@@ -33,7 +33,7 @@ def parity_adapter(run: StudyRun) -> Report:
     from tools.parity.tsb_ad_detector import CapsDetector, run_CAPS
 
     values, labels = _series()
-    size = {"references": 96, "members": 1, "seed": 1}
+    size = {"seed": 1}
     model_wrapper.run_CAPS = run_CAPS
     scores = model_wrapper.run_Semisupervise_AD("CAPS", values[:1000], values, **size)
     alone = CAPS(**size).fit(values[:1000]).decision_function(values)

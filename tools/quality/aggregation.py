@@ -58,7 +58,7 @@ def aggregation(run: StudyRun) -> Report:
 
 def _measure(file: SeriesFile, run: StudyRun) -> Measured:
     table, labels = read_table(file)
-    model = CAPS(train=file.train, pretrained=run.pretrained)
+    model = CAPS(train=file.train, pretrained=run.pretrained, detector="auto")
     start = time.process_time()
     model.fit(table)
     seconds = time.process_time() - start

@@ -30,8 +30,8 @@ def false_alarms(run: StudyRun) -> Report:
         for row, mode in enumerate(MODES)
     ]
     paragraph = (
-        "Normal series only, so that every event is a false one; compared with training alone "
-        "(`detector=None`)."
+        "Normal series only, so that every event is a false one; compared with training alone, "
+        "as by default."
     )
     return Report("False alarms", [paragraph], tables)
 
@@ -63,8 +63,8 @@ def _measure(name: str, index: int, fresh: int) -> Iterator[np.ndarray]:
     rng = np.random.default_rng(np.random.SeedSequence(SEED, spawn_key=(index,)))
     series = UNSEEN[name](rng, TRAIN + fresh)
     train, rest = series[:TRAIN], series[TRAIN:]
-    around = CAPS(seed=SEED, detector=None).fit(train)
-    live = CAPS(seed=SEED, detector=None, causal=True).fit(train)
+    around = CAPS(seed=SEED).fit(train)
+    live = CAPS(seed=SEED, causal=True).fit(train)
     pieces = [rest[first : first + PIECE] for first in range(0, fresh, PIECE)]
     for model, parts in ((around, [rest]), (live, [rest]), (around, pieces)):
         analyses = [model.analyze(part) for part in parts]

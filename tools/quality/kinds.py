@@ -87,7 +87,7 @@ def _associations(weights: Pretrained, event: Event, start: int, end: int) -> di
     scaled = Scaler.fit(values[:LEARNED]).transform(values)[:, 0]
     start, end = max(0, start), min(LENGTH, end)
     expected = normal_counterpart(scaled, start, end, scaled[:LEARNED])
-    return event_kind(weights, scaled, start, end, expected, EventConfig())
+    return event_kind(weights.kind_router, scaled, start, end, expected, EventConfig())
 
 
 def _measure(weights: Pretrained, events: list[Event], rough: Rough) -> list[float]:

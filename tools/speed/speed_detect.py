@@ -40,7 +40,16 @@ def speed_detect(run: StudyRun) -> Report:
                 task = f"`caps detect`, {label}, {count:,} rows, threads: {threads}"
                 run.say(task)
                 cost = _cost(threads, "detect", path, "--out", folder / "out")
-                rows.append([task, *cost, "60 s, 1,500 MB"])
+                rows.append([task, *cost, "5 s, 500 MB"])
+        path = files["simulated"]
+        task = f"`caps detect --detector`, simulated, {SHORT:,} rows"
+        run.say(task)
+        rows.append([task, *_cost(2, "detect", path, "--detector", "--out", folder / "both"), "-"])
+        bad = folder / "bad.csv"
+        bad.write_text("time,load\n2024-01-01,high\n2024-01-02,low\n", encoding="utf-8")
+        rows.append(
+            ["`caps detect`, a file without numbers", *_cost(2, "detect", bad, code=2), "0.5 s"]
+        )
         load = os.getloadavg()[0]
         path = _simulated(folder / "long.csv", length)
         run.say(f"{length:,} rows")
@@ -49,7 +58,7 @@ def speed_detect(run: StudyRun) -> Report:
         series = read(path)
         models = {
             "the default": CAPS.load(folder / "long" / "model"),
-            "`memory=False`": CAPS(memory=False).fit(series[:20_000]),
+            "`memory=False`": CAPS(detector="auto", memory=False).fit(series[:20_000]),
         }
         rates = {name: _scoring_rate(model, series) for name, model in models.items()}
     return Report(
@@ -85,18 +94,18 @@ def _simulated(path: Path, rows: int) -> Path:
     return path
 
 
-def _cost(threads: int, *arguments: str | Path) -> list[str]:
+def _cost(threads: int, *arguments: str | Path, code: int = 0) -> list[str]:
     """Wall time, processor time and peak memory of one `caps` command in a process of its own."""
     command = [sys.executable, "-m", "caps.cli.main", *map(str, arguments)]
     environment = {**os.environ, "OMP_NUM_THREADS": str(threads)}
     start = time.monotonic()
-    quiet = [(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)]
+    quiet = [(os.POSIX_SPAWN_OPEN, end, os.devnull, os.O_WRONLY, 0) for end in (1, 2)]
     child = os.posix_spawn(sys.executable, command, environment, file_actions=quiet)
     _, status, used = os.wait4(child, 0)
-    if status:
+    if os.waitstatus_to_exitcode(status) != code:
         raise SystemExit(f"caps {' '.join(map(str, arguments))} failed")
     wall, processor = time.monotonic() - start, used.ru_utime + used.ru_stime
-    return [f"{wall:.0f} s", f"{processor:.0f} s", f"{used.ru_maxrss / 1e3:,.0f} MB"]
+    return [f"{wall:.1f} s", f"{processor:.1f} s", f"{used.ru_maxrss / 1e3:,.0f} MB"]
 
 
 def _scoring_rate(model: CAPS, series: Series) -> float:

@@ -25,13 +25,15 @@ def main(picture: Path) -> None:
     frame = example()
     load = frame["load"].to_numpy()
     rows = np.arange(len(load))
-    both = CAPS(train=TRAIN).fit(frame)
+    both = CAPS(train=TRAIN, detector="auto").fit(frame)
     found = both.analyze(frame)
     event = found.explain(1)
     view = event.channels[0]
     voices = {
-        ("network", "what the\ndetector says"): CAPS(train=TRAIN, memory=False, level=False),
-        ("neighbours", "how far from\ntraining it is"): CAPS(train=TRAIN, detector=None),
+        ("network", "what the\ndetector says"): CAPS(
+            train=TRAIN, detector="auto", memory=False, level=False
+        ),
+        ("neighbours", "how far from\ntraining it is"): CAPS(train=TRAIN),
     }
 
     figure = Figure(figsize=(9, 9.2), layout="constrained")

@@ -1,4 +1,4 @@
-"""The walk of a row through `caps detect`, from file to event: rooms, files and functions passed.
+"""The walk of a row through `caps detect --detector`: rooms, files and functions passed.
 
 PYTHONPATH=src python tools/walk/trace.py [--functions]
 
@@ -52,7 +52,8 @@ def calls_of_detect() -> Counter[CodeType]:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "load.csv"
         example().to_csv(file, index=False)
-        command = ["detect", str(file), "--train", str(TRAIN), "--out", str(Path(folder) / "found")]
+        command = ["detect", str(file), "--train", str(TRAIN), "--detector"]
+        command += ["--out", str(Path(folder) / "found")]
         printed = io.StringIO()
         silenced = contextlib.redirect_stdout(printed)
         with tracing() as calls, silenced, contextlib.suppress(SystemExit):

@@ -17,7 +17,9 @@ Span = tuple[int, int]
 
 # The small detector alone, on counterparts alone: no memory, no levels, no perturbations by rule,
 # every channel learned. The controls and the studies change one thing of it.
-SMALL: Mapping[str, Any] = {"memory": False, "level": False, "switches": True, "perturbed": False}
+SMALL: Mapping[str, Any] = {
+    "detector": "auto", "memory": False, "level": False, "switches": True, "perturbed": False,
+}  # fmt: skip
 # The same with perturbations by rule beside the counterparts.
 DETECTOR: Mapping[str, Any] = {**SMALL, "perturbed": True}
 
@@ -26,7 +28,7 @@ class CapsMethod:
     """The estimator as users get it, with parameters of its own where a control needs them."""
 
     def __init__(self, seed: int, **parameters: Any) -> None:
-        from caps.estimator import CAPS  # torch: two seconds that other methods do without
+        from caps.estimator import CAPS  # scikit-learn: a second for others
 
         self.model = CAPS(**{"seed": seed, "alarms": RATE, **parameters})
         self._weights: str | None = parameters.get("pretrained")

@@ -22,8 +22,8 @@ def _paper(seed: int) -> Method:
 
 
 CAPS_METHODS: Mapping[str, Callable[[int], Method]] = {
-    "caps": CapsMethod,
-    "caps-memory": lambda seed: CapsMethod(seed, detector=None),
+    "caps": lambda seed: CapsMethod(seed, detector="auto"),
+    "caps-memory": CapsMethod,  # the product's default
     "caps-detector": lambda seed: CapsMethod(seed, **DETECTOR),
     "caps-paper": _paper,
     "caps-small": lambda seed: CapsMethod(seed, **SMALL),

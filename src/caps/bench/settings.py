@@ -12,6 +12,7 @@ import caps
 from caps.artifacts import MANIFEST
 from caps.bench.source_code import code_behind
 from caps.errors import InputError
+from caps.realize import weights_folder
 
 if TYPE_CHECKING:
     from caps.baselines import Method
@@ -34,9 +35,7 @@ def weights_hash(folder: str | Path | None) -> str:
 
     The weights shipped with CAPS if no folder is named.
     """
-    from caps.realize import SHIPPED  # torch: seconds that other methods do without
-
-    manifest = (SHIPPED if folder is None else Path(folder)) / MANIFEST
+    manifest = weights_folder(None if folder is None else Path(folder)) / MANIFEST
     if not manifest.is_file():
         raise InputError(f"{manifest.parent} holds no weights", "pretrain them first")
     return hashlib.sha256(manifest.read_bytes()).hexdigest()[:12]

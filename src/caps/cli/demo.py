@@ -14,9 +14,8 @@ from rich.table import Table
 from caps.artifacts import write_text, writing_together
 from caps.cli.evaluate import print_evaluation
 from caps.cli.options import Json
-from caps.cli.results import Run, print_events, write_table
+from caps.cli.results import Run, print_events, write_events, write_table
 from caps.errors import InputError
-from caps.events import event_table
 from caps.metrics import Evaluation, Floors, evaluate, floors
 from caps.plots import LIGHT, SMALL, draw_lines, name_left, need_matplotlib, write_png
 from caps.replacing import check_folder
@@ -129,7 +128,7 @@ def _write_results(outcome: Outcome, out: Path) -> list[str]:
     numbers = run.analysis.event_id[run.train_rows :]
     columns = {"score": outcome.score, "event": numbers, "label": outcome.labels}
     write_table(rest.frame(columns), out / SCORES)
-    write_table(event_table(run.analysis, run.explained), out / EVENTS)
+    write_events(run.analysis, run.explained, out / EVENTS)
     write_report(run.report(), out / REPORT)
     try:
         need_matplotlib()

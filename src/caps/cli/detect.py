@@ -19,11 +19,9 @@ from caps.cli.options import (
 from caps.cli.progress import progress_line
 from caps.cli.wording import in_options
 from caps.errors import InputError
-from caps.events import event_table
 from caps.replacing import check_folder
-from caps.report import write_report
 from caps.scoring import FitOptions
-from caps.series import ReadOptions, read
+from caps.series import ReadOptions
 
 RESULTS, VERSION = "caps.results", 1  # of the folder
 
@@ -52,10 +50,12 @@ def detect(
         raise InputError(f"{file} lies in {folder}, which is replaced", "name another --out")
     run = results.Run.of(file, options, title=file.name, known=spans_in(known))
     scores, events = f"scores.{format}", f"events.{format}"
+    from caps.report import write_report  # plotly: a tenth of a second before anything is read
+
     with writing_together(folder, kind=RESULTS, version=VERSION) as staging:
         write_report(run.report(), staging / "report.html")
         results.write_scores(run.analysis, staging / scores)
-        results.write_table(event_table(run.analysis, run.explained), staging / events)
+        results.write_events(run.analysis, run.explained, staging / events)
         run.model.save(staging / "model")
     files = [folder / name for name in ("report.html", scores, events, "model")]
     if json_output:
@@ -80,15 +80,12 @@ def fit(
         file: CSV or Parquet file with one row for each moment and one column for each metric.
         out: Folder for the model.
     """
-    # torch: two seconds that --help does without
-    from caps.estimator import CAPS
-    from caps.scoring import KIND
+    from caps.scoring import KIND  # a tenth of a second that --help does without
 
     check_folder(out, kind=KIND)
-    model = CAPS(**options.parameters())
-    series = read(file, columns=options.columns, time=options.time, **options.reading.given())
+    spans = spans_in(known)
     with progress_line() as progress:
-        model.fit(series, known_anomalies=spans_in(known), progress=progress)
+        model, series = results.fitted_on(file, options, spans, progress, **options.reading.given())
     model.save(out)
     names, rows = model.fitted_.names, model.fitted_.facts["rows"]
     notes = in_options(dict.fromkeys([*series.notes(), *model.notes_]))
@@ -176,7 +173,7 @@ def events(
     )
     explained = analysis.explanations()
     if out is not None:
-        results.write_table(event_table(analysis, explained), out)
+        results.write_events(analysis, explained, out)
     if json_output:
         print(json.dumps([results.event_facts(each) for each in explained], indent=2))
     else:

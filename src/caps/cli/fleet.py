@@ -76,8 +76,10 @@ def fit(
             --id, a long one.
         out: Folder for models, scores, events, series.parquet and summary.html.
     """
-    entries = find_series(source, id=id, columns=options.columns, time=options.time)
     with progress_line() as progress:
+        progress.begin(f"looking for series in {source}")
+        entries = find_series(source, id=id, columns=options.columns, time=options.time)
+        progress.begin(f"fitting {len(entries):,} series")
         result = fit_fleet(entries, out, options, **asdict(running), progress=progress)
     _tell(result, out, json_output)
 
@@ -110,8 +112,10 @@ def score(
     """
     options = ScoreOptions(alarms=alarms, time=time, pretrained=pretrained)
     chosen = None if columns is None else names_in(columns, "--columns cpu,load")
-    entries = find_series(source, id=id, columns=chosen, time=time)
     with progress_line() as progress:
+        progress.begin(f"looking for series in {source}")
+        entries = find_series(source, id=id, columns=chosen, time=time)
+        progress.begin(f"scoring {len(entries):,} series")
         result = score_fleet(entries, models, out, options, **asdict(running), progress=progress)
     _tell(result, out, json_output)
 

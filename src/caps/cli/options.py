@@ -67,22 +67,23 @@ def takes_fit_options(command: Callable[..., None]) -> Callable[..., None]:
     @wraps(command)
     def run(*arguments: Any, **given: Any) -> None:
         chosen = {name: given.pop(name) for name in OPTIONS if name in given}
-        chosen |= {
-            name: option.off_value
-            for name, option in OPTIONS.items()
-            if given.pop(f"no_{name}", False)
-        }
+        for name, option in OPTIONS.items():
+            if given.pop(f"no_{name}", False):
+                chosen[name] = option.off_value
+            elif option.on and name in chosen:
+                chosen[name] = option.on_value if chosen[name] else option.default
         if chosen.get("columns") is not None:
             chosen["columns"] = names_in(chosen["columns"], "--columns cpu,load")
         command(*arguments, options=FitOptions(**chosen), **given)
 
-    offered = [
-        _keyword(f"no_{name}", bool, False, help=option.off)
-        if option.off
-        else _keyword(name, option.given, option.default, help=option.help)
-        for name, option in OPTIONS.items()
-        if option.off or option.given is not None
-    ]
+    offered = []
+    for name, option in OPTIONS.items():
+        if option.off:
+            offered.append(_keyword(f"no_{name}", bool, False, help=option.off))
+        elif option.on:
+            offered.append(_keyword(name, bool, False, help=option.on))
+        elif option.given is not None:
+            offered.append(_keyword(name, option.given, option.default, help=option.help))
     return _offering(run, command, "options", offered)
 
 

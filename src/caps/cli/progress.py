@@ -7,10 +7,9 @@ from contextlib import contextmanager
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn
-
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from caps.bench import Record, Run, Task
     from caps.training import Report
 
@@ -20,14 +19,21 @@ OFTEN, SELDOM = 0.25, 10.0  # seconds between frames of a bar, and between lines
 class ProgressLine:
     """Called with what is being done and the share that is done; training can report to it too."""
 
-    def __init__(self, console: Console | None = None) -> None:
+    def __init__(self, console: "Console | None" = None) -> None:
         self.started = self.shown = time.monotonic()
         self.every = SELDOM if console is None else OFTEN
         self.bar, self.line = None, ""
         if console is not None:
+            from rich.progress import BarColumn, Progress, TextColumn  # for terminals alone
+
             columns = (BarColumn(bar_width=24), TextColumn("{task.description}", markup=False))
             self.bar = Progress(*columns, console=console, transient=True)
             self.task = self.bar.add_task("", total=1.0)
+
+    def begin(self, text: str) -> None:
+        """Show at once what begins; the time left is judged from here on."""
+        self.started = time.monotonic()
+        self._show(text, 0.0)
 
     def __call__(self, text: str, share: float, left: timedelta | None = None) -> None:
         """Show a line if it is time for one; the time `left` follows from the share if not told."""
@@ -79,7 +85,12 @@ class ProgressLine:
 @contextmanager
 def progress_line() -> Iterator[ProgressLine]:
     """A line for as long as the work takes."""
-    line = ProgressLine(Console(stderr=True) if sys.stderr.isatty() else None)
+    console = None
+    if sys.stderr.isatty():
+        from rich.console import Console  # a tenth of a second before anything is read
+
+        console = Console(stderr=True)
+    line = ProgressLine(console)
     try:
         yield line
     finally:

@@ -8,14 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
-from rich.console import Console
-from rich.table import Table
 
 from caps.artifacts import replacing, write_text
-from caps.cli.progress import progress_line
+from caps.cli.progress import ProgressLine, progress_line
 from caps.cli.wording import in_options
 from caps.errors import InputError
-from caps.events import SEVERITIES, score_table
 from caps.replacing import check_file
 from caps.scoring import FitOptions, carrying
 from caps.series import ReadOptions, Series, need_pyarrow, read, write_moment
@@ -53,16 +50,15 @@ class Run:
         exclude: tuple[str, ...] = (),
     ) -> Self:
         """Fit a model to a file and analyse the file by it."""
-        from caps.estimator import CAPS  # torch: two seconds that --help and a refusal do without
-
         started = clock.monotonic()
         given = options.reading.given() | ({"exclude": exclude} if exclude else {})
-        series = read(file, columns=options.columns, time=options.time, **given)
-        model = CAPS(**options.parameters())
         with progress_line() as progress:
-            model.fit(series, known_anomalies=known, progress=progress)
-        analysis = model.analyze(series)
-        explained, rows = analysis.explanations(), len(series.training_part(options.train))
+            model, series = fitted_on(file, options, known, progress, **given)
+            progress.begin(f"scoring {len(series):,} rows")
+            analysis = model.analyze(series)
+            if count := len(analysis.events):
+                progress.begin(f"explaining {count:,} event{'' if count == 1 else 's'}")
+            explained, rows = analysis.explanations(), len(series.training_part(options.train))
         seconds = clock.monotonic() - started
         return cls(title, model, analysis, explained, rows, seconds, series)
 
@@ -102,6 +98,24 @@ class Run:
         )
 
 
+def fitted_on(
+    file: Path,
+    options: FitOptions,
+    known: Sequence[Any],
+    progress: ProgressLine,
+    **given: Any,
+) -> "tuple[CAPS, Series]":
+    """A model of the file, and the file; one that cannot be read is refused at once."""
+    progress.begin(f"reading {file.name}")
+    series = read(file, columns=options.columns, time=options.time, **given)
+    rows = len(series.training_part(options.train))
+    progress.begin(f"learning from {rows:,} rows")
+    from caps.estimator import CAPS  # scikit-learn: a second that --help and a refusal do without
+
+    model = CAPS(**options.parameters())
+    return model.fit(series, known_anomalies=known, progress=progress), series
+
+
 def analyze_file(
     model: Path,
     file: Path,
@@ -112,7 +126,7 @@ def analyze_file(
     pretrained: Path | None = None,
 ) -> "tuple[CAPS, Analysis]":
     """A saved model and a file by it; what is given goes before what the model remembers."""
-    from caps.estimator import CAPS  # torch: two seconds that --help and a refusal do without
+    from caps.estimator import CAPS  # scikit-learn: a second that --help and a refusal do without
 
     fitted = CAPS.load(model, pretrained=pretrained)
     if alarms is not None:
@@ -144,10 +158,19 @@ def write_table(frame: Any, path: Path) -> None:
 
 def write_scores(analysis: "Analysis", path: Path) -> None:
     """Write the scores of all rows with their times, or with their numbers if there are none."""
+    from caps.events import score_table  # a tenth of a second before anything is read
+
     frame = score_table(analysis)
     if analysis.series.time is None:
         frame.insert(0, "row", range(len(frame)))
     write_table(frame, path)
+
+
+def write_events(analysis: "Analysis", explained: "Sequence[Event]", path: Path) -> None:
+    """Write the events, each with its reason."""
+    from caps.events import event_table  # a tenth of a second before anything is read
+
+    write_table(event_table(analysis, explained), path)
 
 
 def check_table(out: Path, file: Path) -> None:
@@ -161,6 +184,8 @@ def check_table(out: Path, file: Path) -> None:
 
 def print_summary(run: Run, files: list[Path]) -> None:
     """What was read, what was found, and where it was written."""
+    from rich.console import Console  # as in `progress_line`
+
     console = Console(highlight=False)
     console.print(str(run.analysis.series), markup=False)
     for note in run.notes:
@@ -175,6 +200,8 @@ def print_summary(run: Run, files: list[Path]) -> None:
 
 def headline(events: "Sequence[Event]", chance: float | None) -> str:
     """How many events of which severity, and whether as many are expected by chance."""
+    from caps.events import SEVERITIES  # a tenth of a second before anything is read
+
     count = Counter(event.severity for event in events)
     total = f"{len(events)} event{'' if len(events) == 1 else 's'}"
     by_chance = "" if chance is None else f"about {chance:.2g} expected by chance"
@@ -189,6 +216,10 @@ def headline(events: "Sequence[Event]", chance: float | None) -> str:
 
 def print_events(events: "Sequence[Event]", series: "Series", chance: float | None = None) -> None:
     """The events as a table, the strongest if there are many; `chance` is how many were likely."""
+    # As in `progress_line`.
+    from rich.console import Console
+    from rich.table import Table
+
     console = Console(highlight=False)
     console.print(headline(events, chance), style="bold" if events else None)
     if not events:

@@ -144,7 +144,7 @@ def _check(summary: dict[str, Any], *, kept: bool) -> None:
 
 def _models(folder: Path, *, several: bool, alarms: str | None) -> "tuple[CAPS, ModelOf]":
     """Any of the models, and the one for a series id."""
-    from caps.estimator import CAPS  # two seconds that --help does without
+    from caps.estimator import CAPS  # a second that --help does without
 
     @cache
     def load(path: Path) -> CAPS:

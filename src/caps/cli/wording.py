@@ -6,6 +6,7 @@ needs the option (`--sort`).
 
 import re
 from collections.abc import Iterable
+from typing import Any
 
 from caps.wording import Mention, reworded
 
@@ -23,9 +24,16 @@ def _option(mention: Mention) -> str:
     option = f"--{mention.name.replace('_', '-')}"
     if mention.value == "False":
         return option.replace("--", "--no-", 1)
-    if mention.value in ("", "True"):
+    if mention.value in ("", "True", _on(mention.name)):
         return option
     return f"{option} {mention.value}"
+
+
+def _on(name: str) -> Any:
+    """The value that an option without one gives."""
+    from caps.scoring import OPTIONS  # numpy, which a command imports when it runs
+
+    return OPTIONS[name].on_value if name in OPTIONS else None
 
 
 def _fleet(found: re.Match[str]) -> str:

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from caps.events.analysis import Analysis, ChannelView, Explanation, KindOf
     from caps.events.config import EventConfig
     from caps.events.events import SEVERITIES, Event, find_events
-    from caps.events.kinds import event_kind, load_weights
+    from caps.events.kinds import event_kind
     from caps.events.match import Nearest
     from caps.events.tables import event_table, score_table
 
@@ -24,7 +24,6 @@ __all__ = [
     "event_kind",
     "event_table",
     "find_events",
-    "load_weights",
     "score_table",
 ]
 

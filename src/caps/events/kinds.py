@@ -3,21 +3,17 @@
 Needs the pretrained weights, so it is loaded only when kinds are asked for.
 """
 
-import os
-from pathlib import Path
-
 import numpy as np
-import torch
 from scipy.ndimage import binary_closing
 
 from caps.arrays import BoolArray, FloatArray
 from caps.events.config import EventConfig
-from caps.realize import Pretrained
+from caps.realize import KindRouter
 from caps.series import bridge, pad_short, window_starts
 
 
 def event_kind(
-    pretrained: Pretrained,
+    router: KindRouter,
     values: FloatArray,
     start: int,
     end: int,
@@ -28,7 +24,7 @@ def event_kind(
 
     `expected` is their normal counterpart.
     """
-    size = pretrained.preset.represent.window
+    size = router.window
     first = max(0, start - size)
     near, inside = values[first : end + size], slice(start - first, end - first)
     scores = []
@@ -36,22 +32,12 @@ def event_kind(
         support = np.zeros(len(near), dtype=bool)
         support[inside] = _deviating(near[inside] - expected, share, config.support_closing)
         windows, supports = _windows(near, support, size)
-        associations = pretrained.associate(
-            torch.from_numpy(windows.astype(np.float32)),
-            torch.from_numpy(supports.astype(np.float32)),
-        )
+        associations = router.associate(windows.astype(np.float32), supports.astype(np.float32))
         # Windows count by how much of the event they hold.
         scores.append(np.average(associations, axis=0, weights=supports.sum(axis=1)))
     mean = np.mean(scores, axis=0)
     order = np.argsort(-mean, kind="stable")
-    return {pretrained.modes[k].name: float(mean[k]) for k in order}
-
-
-def load_weights(source: Pretrained | str | os.PathLike[str] | None) -> Pretrained:
-    """The weights themselves, those in a folder, or the shipped ones for None."""
-    if isinstance(source, Pretrained):
-        return source
-    return Pretrained.load(None if source is None else Path(source))
+    return {router.modes[k]: float(mean[k]) for k in order}
 
 
 def _deviating(away: FloatArray, share: float, closing: int) -> BoolArray:

@@ -33,6 +33,7 @@ from caps.stream import DriftWatch
 CHECKED_ROWS = 1024  # of the training part
 LARGEST_DIFFERENCE = 1e-3  # of scores: rounding stays a hundred times below
 OPSET = 18
+IR = 10  # of a graph without networks, as torch's exporter writes it
 EXAMPLES = 2  # windows to trace with: one would be taken for a constant
 REMEMBERED = 8  # graphs without their weights: tracing takes seconds, a fleet has few sizes
 
@@ -56,11 +57,6 @@ def write_onnx(model: CAPS, path: str | os.PathLike[str]) -> Exported:
         for index, channel in enumerate(fitted.channels)
         if isinstance(channel, LearnedChannel) and isinstance(channel.detector, Detector)
     }
-    if not learned:
-        raise InputError(
-            "no channel of the model has a detector, there is nothing to export",
-            "fit it with a detector, on a series that varies",
-        )
     _, stream = configs_of(fitted)
     facts = {
         "alarms": model.alarms,
@@ -124,6 +120,8 @@ def graph_of(detectors: Sequence[Detector], description: str) -> bytes:
         from onnx import ModelProto, numpy_helper  # here, as it is an extra
     except ImportError:
         raise InputError("onnx is not installed", "pip install 'caps-tsad[onnx]'") from None
+    if not detectors:
+        return _described(_without_networks(), description)
     config = detectors[0].config
     if any(detector.config != config for detector in detectors):
         raise InputError("channels have detectors of different sizes", "fit them in one model")
@@ -141,9 +139,27 @@ def graph_of(detectors: Sequence[Detector], description: str) -> bytes:
             f"torch's exporter left out weights: {', '.join(waiting.values())}",
             "use the versions of torch and onnxscript that docs/export.md names",
         )
+    return _described(model, description)
+
+
+def _described(model: Any, description: str) -> bytes:
     entry = model.metadata_props.add()
     entry.key, entry.value = DESCRIPTION, description
     return bytes(model.SerializeToString())
+
+
+def _without_networks() -> Any:
+    """A graph that hands windows on: the neighbours are all in the description."""
+    from onnx import TensorProto, helper  # here, as it is an extra
+
+    shape = ["batch", "time"]
+    ends = [
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name in (WINDOWS, LOGITS)
+    ]
+    node = helper.make_node("Identity", [WINDOWS], [LOGITS])
+    graph = helper.make_graph([node], "caps", ends[:1], ends[1:])
+    opset = [helper.make_opsetid("", OPSET)]
+    return helper.make_model(graph, opset_imports=opset, producer_name="caps", ir_version=IR)
 
 
 @lru_cache(maxsize=REMEMBERED)

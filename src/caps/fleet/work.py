@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from caps.artifacts import write_text
 from caps.errors import CapsError, InputError
-from caps.events import load_weights, score_table
+from caps.events import score_table
 from caps.fleet.plan import Entry
 from caps.fleet.tables import event_columns, score_columns, strongest, write_part
 from caps.json_text import parse_json
@@ -20,7 +20,7 @@ from caps.scoring import FitOptions
 from caps.series import Series, read
 
 if TYPE_CHECKING:
-    from caps.estimator import CAPS  # torch: two seconds that a refusal does without
+    from caps.estimator import CAPS
 
 JOURNAL = "fleet.json"  # in the folder of a fleet from the start
 MODELS, SCORES, EVENTS, DONE = "models", "scores", "events", "done"
@@ -107,11 +107,12 @@ def work(task: Task) -> Outcome:
 
 
 def _fitted(task: Task) -> dict[str, Any]:
-    from caps.estimator import CAPS  # torch: two seconds that a refusal does without
+    from caps.estimator import CAPS  # scikit-learn: a second that a refusal does without
 
     entry = task.entry
     assert isinstance(task.options, FitOptions)
-    train, weights = entry.train or task.options.train, _weights(task.weights)
+    train = entry.train or task.options.train
+    weights = task.weights if task.options.detector is None else _weights(task.weights)
     options = replace(task.options, train=train, columns=entry.columns, pretrained=weights)
     series, model = _series(task, entry.columns, options.time), CAPS(**options.parameters())
     started, used = time.monotonic(), time.process_time()
@@ -126,7 +127,7 @@ def _fitted(task: Task) -> dict[str, Any]:
 
 
 def _scored(task: Task) -> dict[str, Any]:
-    from caps.estimator import CAPS  # torch: two seconds that a refusal does without
+    from caps.estimator import CAPS  # scikit-learn: a second that a refusal does without
 
     entry, options = task.entry, task.options
     assert task.models is not None
@@ -135,7 +136,7 @@ def _scored(task: Task) -> dict[str, Any]:
         raise InputError(
             f"there is no model of {entry.id!r} in {task.models}", "fit this series first"
         )
-    model = CAPS.load(folder, pretrained=_weights(task.weights))
+    model = CAPS.load(folder, pretrained=task.weights)
     if options.alarms is not None:
         model.set_alarms(options.alarms)
     clock = model.time if options.time is None else options.time
@@ -180,6 +181,8 @@ def _series(task: Task, columns: tuple[str, ...] | None, time: Any) -> Series:
 @cache
 def _weights(folder: str | None) -> Any:
     """The pretrained modules, loaded once in a process."""
+    from caps.realize import load_weights  # torch: for detectors alone
+
     return load_weights(folder)
 
 

@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import cache
 from typing import Any, TypeVar
 
 Job = TypeVar("Job")
@@ -57,12 +58,21 @@ def one_thread() -> Iterator[None]:
 
 def single_products() -> AbstractContextManager[Any]:
     """Matrix products of numpy in one thread each, from now until the end of the context."""
-    try:
-        from threadpoolctl import threadpool_limits  # comes with scikit-learn, or is not there
-    except ImportError:
+    controller = _products()
+    if controller is None:
         return nullcontext()
-    limits: AbstractContextManager[Any] = threadpool_limits(1, user_api="blas")
+    limits: AbstractContextManager[Any] = controller.limit(limits=1, user_api="blas")
     return limits
+
+
+@cache
+def _products() -> Any:
+    """Who tells the libraries behind numpy their threads; looking for them takes milliseconds."""
+    try:
+        from threadpoolctl import ThreadpoolController  # comes with scikit-learn, or is not there
+    except ImportError:
+        return None
+    return ThreadpoolController()
 
 
 def granted() -> int:

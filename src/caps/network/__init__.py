@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from caps.network.learning import train_detector
     from caps.network.logistic import expit, logit
     from caps.network.networks import DilatedBlock, TcnDetector, TransformerDetector
+    from caps.network.stored import detector_arrays, detector_of
     from caps.network.windowed import RowDetector, row_logits
 
 __all__ = [
@@ -28,6 +29,8 @@ __all__ = [
     "RowDetector",
     "TcnDetector",
     "TransformerDetector",
+    "detector_arrays",
+    "detector_of",
     "expit",
     "held_out",
     "held_out_blocks",

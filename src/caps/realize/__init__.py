@@ -7,6 +7,8 @@ from caps.lazy import on_first_use
 if TYPE_CHECKING:
     from caps.realize.checks import realization_checks, router_figures, sampler_table
     from caps.realize.config import Mechanism, PriorKind
+    from caps.realize.manifest import SHIPPED, weights_facts, weights_folder
+    from caps.realize.naming import KindRouter, kind_router
     from caps.realize.presets import (
         PRESETS,
         TINY,
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
         size_table,
     )
     from caps.realize.pretrain import Pretraining
-    from caps.realize.pretrained import SHIPPED, Mode, Pretrained
+    from caps.realize.pretrained import Mode, Pretrained, load_weights
     from caps.realize.prior import PRIORS, MaskPool, Prior, fit_prior
     from caps.realize.router import select_modes
     from caps.realize.samplers import Sampler
@@ -28,6 +30,7 @@ __all__ = [
     "PRIORS",
     "SHIPPED",
     "TINY",
+    "KindRouter",
     "MaskPool",
     "Mechanism",
     "Mode",
@@ -41,6 +44,8 @@ __all__ = [
     "draw_source_residuals",
     "encode_source",
     "fit_prior",
+    "kind_router",
+    "load_weights",
     "preset_named",
     "preset_to_dict",
     "realization_checks",
@@ -49,6 +54,8 @@ __all__ = [
     "sampler_table",
     "select_modes",
     "size_table",
+    "weights_facts",
+    "weights_folder",
 ]
 
 __getattr__ = on_first_use(__name__)

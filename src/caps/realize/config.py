@@ -9,6 +9,8 @@ Prediction = Literal["noise", "velocity"]
 Mechanism = Literal["diffusion", "sequence", "vae"]
 PriorKind = Literal["diagonal", "isotropic", "full", "student"]
 
+LARGEST_CODE = 6.0  # stds of a semantic code: what lies beyond is cut
+
 
 @dataclass(frozen=True, slots=True)
 class RealizeConfig:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from caps.realize.config import RealizeConfig
+from caps.realize.config import LARGEST_CODE, RealizeConfig
 from caps.realize.diffusion import NoiseSchedule
 from caps.realize.unet import Condition, ResidualExpert
 from caps.represent import RepresentConfig, masked_mse
@@ -80,7 +80,7 @@ class CodeScale:
     spread: Tensor  # (semantic,)
 
     def standardise(self, z_a: Tensor) -> Tensor:
-        return ((z_a - self.mean) / self.spread).clamp(-6, 6)
+        return ((z_a - self.mean) / self.spread).clamp(-LARGEST_CODE, LARGEST_CODE)
 
 
 def blurred(codes: Tensor, prior_noise: Tensor, blur: Tensor) -> Tensor:

@@ -17,8 +17,9 @@ from caps.artifacts import MANIFEST, write_text
 from caps.errors import InputError
 from caps.realize.checks import realization_checks
 from caps.realize.experts import Denoiser, ExpertStage
+from caps.realize.manifest import KIND
 from caps.realize.presets import Preset, preset_to_dict
-from caps.realize.pretrained import KIND, Expert, Mode, Pretrained
+from caps.realize.pretrained import Expert, Mode, Pretrained
 from caps.realize.router import Router, RouterStage
 from caps.realize.source import Modes, ModeSource, Source, encode_source, mode_sources, organise
 from caps.realize.vae import ResidualVae, VaeStage

@@ -1,5 +1,6 @@
 """`Pretrained`: everything learned from simulation, as one folder that is loaded, never trained."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,19 +13,17 @@ from torch import Tensor, nn
 from caps.artifacts import read_folder, write_folder
 from caps.errors import ArtifactError
 from caps.realize.experts import CodeScale, Denoiser
+from caps.realize.manifest import KIND, VERSION, facts_of, weights_folder
+from caps.realize.naming import KindRouter
 from caps.realize.presets import Preset, preset_from_dict, preset_to_dict
 from caps.realize.prior import PRIORS, MaskPool, Prior
 from caps.realize.router import Router
 from caps.realize.samplers import Sampler, sample
 from caps.realize.unet import Condition
 from caps.realize.vae import ResidualVae
-from caps.represent import Representation
+from caps.represent import Codes, Representation
 
-KIND = "caps.pretrained"
-VERSION = 1
 Network = TypeVar("Network", bound=nn.Module)
-SHIPPED = Path(__file__).with_name("weights")
-
 
 Expert = Denoiser | ResidualVae
 
@@ -56,6 +55,11 @@ class Pretrained:
         """Training time of all stages, as far as the facts tell."""
         stages = self.facts.get("stages", {})
         return sum((stage["seconds"] for stage in stages.values()), 0.0) / 60
+
+    @property
+    def model_facts(self) -> dict[str, Any]:
+        """What a fitted model keeps of them."""
+        return facts_of(self.facts, self.preset.name)
 
     @torch.no_grad()
     def encode(self, windows: Tensor, support: Tensor | None = None) -> tuple[Tensor, Tensor]:
@@ -131,6 +135,17 @@ class Pretrained:
             return drawn, support
         return references + drawn * support, support
 
+    @property
+    def kind_router(self) -> KindRouter:
+        """Its router as events ask it."""
+        return KindRouter(
+            Codes(self.preset.represent, _arrays(self.representation)),
+            {"mean": self.code_scale.mean.numpy(), "spread": self.code_scale.spread.numpy()},
+            _arrays(self.router),
+            tuple(mode.name for mode in self.modes),
+            self.facts.get("sha256"),
+        )
+
     def save(self, folder: Path) -> None:
         """Write the folder; weights are kept in half precision, which changes no figure shown."""
         arrays = {
@@ -156,12 +171,7 @@ class Pretrained:
     @classmethod
     def load(cls, folder: Path | None = None) -> Self:
         """Read a folder written by `save`; without one, the weights shipped with CAPS."""
-        if folder is None and not SHIPPED.exists():
-            raise ArtifactError(
-                "this copy of CAPS has no pretrained weights",
-                "install the released package, or make them with caps pretrain",
-            )
-        folder = SHIPPED if folder is None else folder
+        folder = weights_folder(folder)
         manifest, arrays = read_folder(folder, kind=KIND, version=VERSION)
         try:
             return cls._build(manifest, arrays)
@@ -210,11 +220,21 @@ def _check_shape(name: str, array: np.ndarray, shape: tuple[int, ...]) -> None:
         raise ValueError(f"{name} has shape {array.shape}, expected {shape}")
 
 
+def load_weights(source: Pretrained | str | os.PathLike[str] | None) -> Pretrained:
+    """The weights themselves, those in a folder, or the shipped ones for None."""
+    if isinstance(source, Pretrained):
+        return source
+    return Pretrained.load(None if source is None else Path(source))
+
+
+def _arrays(module: nn.Module) -> dict[str, np.ndarray]:
+    return {name: tensor.cpu().numpy() for name, tensor in module.state_dict().items()}
+
+
 def _weights(module: nn.Module) -> dict[str, np.ndarray]:
-    state = {name: tensor.cpu().numpy() for name, tensor in module.state_dict().items()}
     return {
         name: array.astype(np.float16) if array.dtype == np.float32 and array.ndim > 1 else array
-        for name, array in state.items()
+        for name, array in _arrays(module).items()
     }
 
 

@@ -200,9 +200,9 @@ def analysed_report(
     timeline = Timeline.of(series)
     accuracy = facts.get("kind_accuracy")
     detector = {"detector": "none"}
-    if "preset" in facts:
+    if "modes" in facts:
         detector = {
-            "weights": facts["preset"],
+            "weights": facts.get("preset", "unknown"),
             "modes": ", ".join(facts["modes"]),
             "construction": facts["construction"],
             "references": sum(facts["references"]),

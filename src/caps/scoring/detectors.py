@@ -101,25 +101,19 @@ class Detectors:
 
     @property
     def modes_note(self) -> list[str]:
-        """A remark on what known anomalies were taken for."""
-        if self.chosen_modes is not None or not self.part.known:
+        """A remark on what the known anomalies were taken for."""
+        if self.chosen_modes is not None:
             return []
         names = ", ".join(self.pretrained.modes[mode].name for mode in self.modes)
         return [f"the known anomalies were diagnosed as {names}"]
 
     def facts(self) -> dict[str, Any]:
         """What is worth knowing about them, as JSON values."""
-        checks = self.pretrained.facts.get("checks", {})
-        router = checks.get("realization", {}).get("router", {})
         return {
             "references": [0 if each is None else len(each) for each in self.references],
             "modes": [self.pretrained.modes[mode].name for mode in self.modes],
             "construction": self.construction,
             "perturbed": self.perturbed,
-            "kinds": [mode.name for mode in self.pretrained.modes],
-            "kind_accuracy": router.get("accuracy"),
-            "weights": self.pretrained.facts.get("sha256"),
-            "preset": self.pretrained.preset.name,
         }
 
     @cached_property

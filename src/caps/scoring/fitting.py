@@ -9,6 +9,7 @@ import numpy as np
 
 from caps.arrays import FloatArray
 from caps.errors import InputError
+from caps.jobs import single_products
 from caps.neighbours import training_rows
 from caps.scoring.calibration import Calibration, calibrate, calibrate_logits
 from caps.scoring.channels import (
@@ -36,6 +37,10 @@ if TYPE_CHECKING:
     from caps.realize import Pretrained
     from caps.scoring.detectors import Detectors
 
+ONLY_KEPT_OUT = (
+    "known anomalies are only kept out of training: "
+    '`detector="auto"` trains a detector on their kinds too'
+)
 Blocks = list[tuple[slice, slice]]  # rows, and the same with what their windows reach
 # Called with what is being done and the share of the whole fit that is done.
 FitProgress = Callable[[str, float], None]
@@ -63,7 +68,8 @@ def fit(
         series, series[:rows], list(known), settings.switches, settings.config, counters
     )
     work = _Fit(part, _detectors(part, pretrained, settings), settings, progress)
-    return work.fitted()
+    with single_products():  # as in `Fitted.score`
+        return work.fitted()
 
 
 def _detectors(
@@ -149,6 +155,7 @@ class _Fit:
     def _learned(self, column: int, detector: "RowDetector | None") -> LearnedChannel | None:
         """A channel of this detector and a memory; None where there is neither."""
         part, name = self.part, self.train.channels[column]
+        self._reporter(column)("comparing", 0.0 if detector is None else 1.0)
         rows = int(np.isfinite(part.scaled[:, column]).sum())
         bound = None
         if name in part.two_valued and part.constant and not self.settings.switches:
@@ -282,10 +289,11 @@ class _Fit:
             "silent" if isinstance(each, SilentChannel) else self.part.sort(column)
             for column, each in enumerate(channels)
         ]
+        about_known = detectors.modes_note if detectors else [ONLY_KEPT_OUT]
         notes = [
             *(detectors.held_note if detectors else ()),
             *self.part.notes(sorts),
-            *(detectors.modes_note if detectors else ()),
+            *(about_known if self.part.known else ()),
         ]
         return {
             "rows": len(self.train),

@@ -6,7 +6,7 @@ beside the nearest ones tells what was to be expected beside it.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, product
 from typing import Any, NamedTuple, Self
@@ -80,8 +80,13 @@ class Memory:
         usual = {
             part: _usual(part, each, config.scoring) for part, each in blank._measured(measuring)
         }
-        ordered = {part: usual[part] for part in blank._parts()}
-        return cls(blank.rows, first, causal, cycles, ordered, config)
+        return blank._knowing({part: usual[part] for part in blank._parts()})
+
+    def _knowing(self, standardisers: Standardisers) -> Self:
+        """The same with what is usual; its rows are not indexed again."""
+        known = replace(self, standardisers=standardisers)
+        known.__dict__["bank"] = self.bank
+        return known
 
     @cached_property
     def bank(self) -> Bank:
@@ -286,7 +291,7 @@ class Memory:
             usual = {part: Standardiser.from_list(listed[part.key]) for part in parts}
         except (KeyError, TypeError, ValueError) as error:
             raise ArtifactError(f"a memory cannot be read ({error})", "fit it again") from None
-        return cls(rows, blank.first, blank.causal, cycles, usual, config)
+        return blank._knowing(usual)
 
     def _parts(self) -> Iterator[Part]:
         """All that is measured, in order."""

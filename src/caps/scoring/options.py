@@ -42,6 +42,8 @@ class Option:
     given: Any = None  # its type in commands and requests; None: for Python alone
     off: str = ""  # help of a command's --no-NAME, which gives `off_value`
     off_value: Any = None
+    on: str = ""  # help of a command's --NAME without a value, which gives `on_value`
+    on_value: Any = None
     saved: Callable[[Any], Any] | None = _unchanged  # None: by a machine, or with the fit itself
     restored: Callable[[Any], Any] = _unchanged  # from what `saved` made of it
     default: Any = None  # that of its field
@@ -232,14 +234,15 @@ class FitOptions:
         ),
     )
     detector: DetectorConfig | Literal["auto"] | None = field(
-        default="auto",
+        default=None,  # on real series it adds nothing that could be measured, and takes minutes
         metadata=_option(
-            "Sizes and training of the detector; None does without and compares rows with those "
-            "of training alone.",
+            'A detector beside the comparison with the rows of training: "auto" trains one, a '
+            "DetectorConfig one of its sizes; None compares rows with those of training alone.",
             holds=_is_detector,
             wanted='a caps.network.DetectorConfig, "auto", or None to do without',
             given=Literal["auto"] | None,
-            off="Train no detector: compare rows with those of training alone.",
+            on="Train a detector too; it takes many times as long.",
+            on_value="auto",
             saved=lambda value: value.to_dict() if isinstance(value, DetectorConfig) else value,
             restored=lambda value: (
                 DetectorConfig.from_dict(value) if isinstance(value, dict) else value
@@ -297,7 +300,9 @@ class FitOptions:
                 raise InputError(f"{name}={_shown(value)}", f"give {option.wanted}")
             object.__setattr__(self, name, _plain(value))
         if self.detector is None and not self.memory:
-            raise InputError("neither a detector nor a memory", "leave one of them to CAPS")
+            raise InputError(
+                "neither a detector nor a memory", 'give detector="auto", or leave the memory'
+            )
 
     def detector_for(self, channels: int, *, many: int = 16) -> DetectorConfig | None:
         """The detector of each of so many channels; None: they are compared with training alone.

@@ -6,19 +6,20 @@ anything found in the folder.
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 
 from caps.artifacts import read_folder, write_folder
 from caps.errors import ArtifactError, InputError
-from caps.network import Detector, DetectorConfig
 from caps.scoring.calibration import alarm_rate
 from caps.scoring.channels import Channel, LearnedChannel
 from caps.scoring.description import build, describe, digest
 from caps.scoring.fitted import Fitted
 from caps.scoring.options import FitOptions
+
+if TYPE_CHECKING:
+    from caps.network import DetectorConfig, RowDetector
 
 KIND = "caps.model"
 VERSION = 9  # its calibration belongs to one way of scoring: no older one is read
@@ -76,7 +77,8 @@ def _build(model: Mapping[str, Any], arrays: Mapping[str, Arrays]) -> Fitted:
     if set(arrays) != set(groups):
         raise ArtifactError(f"{len(arrays)} files for {len(groups)} channels", "fit it again")
     weights = [
-        {name: array for name, array in arrays[group].items() if name != BANK} for group in groups
+        {name.removeprefix(WEIGHTS): array for name, array in arrays[group].items() if name != BANK}
+        for group in groups
     ]
     if any(
         each and facts.get("detector") is None
@@ -84,36 +86,22 @@ def _build(model: Mapping[str, Any], arrays: Mapping[str, Arrays]) -> Fitted:
     ):
         raise ArtifactError("weights without a detector", "fit it again")
     banks = [arrays[group][BANK] for group in groups]
-    return build(model, banks, lambda index, config: _detector(config, weights[index]))
+
+    def detector(index: int, config: "DetectorConfig") -> "RowDetector":
+        from caps.network import detector_of  # torch, a second: the neighbours do without
+
+        return detector_of(config, weights[index])
+
+    return build(model, banks, detector)
 
 
 def _arrays(channel: Channel) -> dict[str, np.ndarray]:
     arrays: dict[str, np.ndarray] = {BANK: channel.bank}
     if not isinstance(channel, LearnedChannel) or channel.detector is None:
         return arrays
+    from caps.network import Detector, detector_arrays  # torch, a second: as above
+
     if not isinstance(channel.detector, Detector):
         raise InputError("an exported model is no model to save", "copy its .onnx file")
-    for name, tensor in channel.detector.state_dict().items():
-        arrays[WEIGHTS + name] = tensor.cpu().numpy()
-    return arrays
-
-
-def _detector(config: DetectorConfig, arrays: Arrays) -> Detector:
-    blocks = config.layers if config.network == "transformer" else len(config.dilations)
-    if config.members * blocks > len(arrays):
-        raise ArtifactError("fewer weights than the detector has parts", "fit it again")
-    # On the meta device nothing is allocated, whatever sizes the file claims.
-    with torch.device("meta"):
-        detector = Detector(config)
-    wanted = detector.state_dict()
-    state = {}
-    for name, array in arrays.items():
-        tensor = torch.from_numpy(array.copy())
-        short = name.removeprefix(WEIGHTS)
-        if short not in wanted or tensor.dtype != wanted[short].dtype:
-            raise ArtifactError(f"the detector has no such weights: {short}", "fit it again")
-        if not bool(torch.isfinite(tensor).all()):
-            raise ArtifactError(f"weights {short!r} are no finite numbers", "fit it again")
-        state[short] = tensor
-    detector.load_state_dict(state, strict=True, assign=True)
-    return detector.eval().requires_grad_(False)
+    stored = detector_arrays(channel.detector)
+    return arrays | {WEIGHTS + name: array for name, array in stored.items()}

@@ -193,7 +193,7 @@ class Variant(CapsMethod):
     """The estimator with the parameters of a variant."""
 
     def __init__(self, seed: int, setting: Setting, **parameters: Any) -> None:
-        shared = {"detector": setting.detector, "pretrained": setting.weights}
+        shared = {"detector": setting.detector or "auto", "pretrained": setting.weights}
         super().__init__(seed, **{**SMALL, **shared, **parameters})
 
 

@@ -1,0 +1,94 @@
+"""The router with all it needs to name kinds, by numpy alone: scoring never waits for torch."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from caps.arrays import Singles
+from caps.artifacts import MANIFEST, Arrays, read_folder
+from caps.errors import ArtifactError, InputError
+from caps.realize.config import LARGEST_CODE
+from caps.realize.manifest import KIND, VERSION, weights_folder
+from caps.represent import Codes, RepresentConfig, softmax
+
+GROUPS = ("representation", "codes", "router")  # what is read of the folder
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KindRouter:
+    """Windows and supports in, associations with the modes out."""
+
+    codes: Codes
+    scale: Arrays  # of the semantic codes: mean and spread
+    router: Arrays
+    modes: tuple[str, ...]
+    digests: Any  # of the files, which tell weights apart
+
+    @property
+    def window(self) -> int:
+        """Rows that it looks at."""
+        return self.codes.config.window
+
+    def associate(self, windows: Singles, support: Singles) -> Singles:
+        """q_k for what happens on the support of each window: (batch, modes), as `Pretrained`."""
+        z_s, z_a = self.codes.of(windows, support)
+        standardised = (z_a - self.scale["mean"]) / self.scale["spread"]
+        codes = np.concatenate([z_s, np.clip(standardised, -LARGEST_CODE, LARGEST_CODE)], axis=1)
+        hidden = np.maximum(
+            codes @ self.router["layers.0.weight"].T + self.router["layers.0.bias"], 0
+        )
+        return softmax(hidden @ self.router["layers.3.weight"].T + self.router["layers.3.bias"])
+
+    @classmethod
+    def load(cls, folder: Path | None = None) -> Self:
+        """Of a folder of pretrained weights, or of those shipped with CAPS."""
+        home = weights_folder(folder)
+        manifest, arrays = read_folder(home, kind=KIND, version=VERSION, groups=GROUPS)
+        try:
+            return cls._build(manifest, arrays)
+        except (AttributeError, LookupError, TypeError, ValueError, InputError) as error:
+            raise ArtifactError(
+                f"{home} does not hold what its manifest says ({error})", "pretrain it again"
+            ) from error
+
+    @classmethod
+    def _build(cls, manifest: Mapping[str, Any], arrays: Mapping[str, Arrays]) -> Self:
+        sizes: dict[str, Any] = {
+            name: tuple(size) if isinstance(size, list) else size
+            for name, size in manifest["preset"]["represent"].items()
+        }
+        representation, codes, router = (_singles(arrays[group]) for group in GROUPS)
+        made = cls(
+            Codes(RepresentConfig(**sizes), representation),
+            codes,
+            router,
+            tuple(str(mode["name"]) for mode in manifest["modes"]),
+            manifest["sha256"],
+        )
+        blank = np.zeros((1, made.window), np.float32)
+        if made.associate(blank, blank + 1).shape != (1, len(made.modes)):
+            raise ValueError("its router names other modes")
+        return made
+
+
+def kind_router(folder: Path | None) -> KindRouter:
+    """The router of a folder, kept for the next event."""
+    home = weights_folder(folder).absolute()
+    try:
+        state = (home / MANIFEST).stat()
+    except OSError:
+        return KindRouter.load(home)  # which says what is missing
+    return _loaded(home, (state.st_ino, state.st_mtime_ns, state.st_size))
+
+
+@lru_cache(maxsize=1)
+def _loaded(folder: Path, state: tuple[int, ...]) -> KindRouter:
+    return KindRouter.load(folder)
+
+
+def _singles(arrays: Arrays) -> dict[str, np.ndarray]:
+    return {name: array.astype(np.float32) for name, array in arrays.items()}
