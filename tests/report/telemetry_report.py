@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from caps.plots import words
+from caps.series import lasting
 from caps.report import Budget, Channel, EventCard, Panel, Report
 from caps.simulate.telemetry import STEPS_PER_DAY, Telemetry, month_of_telemetry
 
@@ -116,7 +116,7 @@ def event_card(
         size=float(weight.max()),
         contributions=shares,
         reason=f"{carriers[0]} stays {'above' if deviation > 0 else 'below'} its usual value at "
-        f"this time of day for {words(lasting)}, and {carriers[1]} with it.",
+        f"this time of day for {lasting(lasting)}, and {carriers[1]} with it.",
         panel=Panel(
             first,
             tuple(carriers),
