@@ -181,7 +181,7 @@ def check_table(out: Path, file: Path) -> None:
 def print_summary(run: Run, files: list[Path]) -> None:
     """What was read, what was found, and where it was written."""
     console = Console(highlight=False)
-    console.print(learned_line(run.model), markup=False)
+    console.print(learned_line(run.model), markup=False, soft_wrap=True)
     console.print(str(run.analysis.series), markup=False)
     for note in run.notes:
         console.print(f"note: {note}", markup=False, style="dim")

@@ -123,7 +123,7 @@ def _fitted(task: Task) -> dict[str, Any]:
     learned = model.learned_
     extra = {
         "train_rows": len(learned),
-        "learned": learned.sentence,
+        "learned": learned.part,
         "model": f"{MODELS}/{entry.name}",
         **spent,
     }
