@@ -102,10 +102,7 @@ def test_a_part_in_the_middle_is_learned_from_and_known_again(timed: bool, tmp_p
     start, end = found.learned.start, found.learned.end
     assert 200 <= start < 300
     assert end == start + 1000
-    overlap = found.analysis.scores.overlap
-    assert overlap == found.model.fitted_.find_overlap(
-        found.analysis.grid, found.model.fitted_.scaled(found.analysis.grid)
-    )
+    assert found.analysis.scores.overlap.spans == ((start, end, 0),)
     assert found.scores["flag"][1600:1612].any()
     assert np.mean(found.scores["flag"][start:end]) < 0.05
     found.report(tmp_path / "report.html")

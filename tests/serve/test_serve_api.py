@@ -52,7 +52,7 @@ def test_a_fit_without_a_part_takes_the_one_that_is_proposed(client: httpx.Clien
     assert proposed["why"] == ""
     one = client.get("/v1/series/pump/training", params={"channels": ["heat"]}).json()
     assert one["end"] == ROWS // 2
-    request = {"series": "pump", "columns": ["load"], "detector": None}
+    request = {"series": "pump", "columns": ["heat"], "detector": None}
     ends = {"proposed": ROWS // 2, "whole": ROWS}
     for name, more in {"proposed": {}, "whole": {"train": "all"}}.items():
         assert client.put(f"/v1/models/{name}", json=request | more).status_code == 202
