@@ -7,11 +7,12 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from caps.events import event_table, score_table
-from caps.scoring import read_input
+from caps.scoring import FitOptions, read_input
 
 if TYPE_CHECKING:
     from caps.estimator import CAPS
     from caps.events import Analysis, Explanation
+    from caps.scoring import Learned
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +38,11 @@ class Detection:
         return score_table(self.analysis)
 
     @property
+    def learned(self) -> "Learned":
+        """The part of the series that was learned from; `learned.sentence` says it."""
+        return self.model.learned_
+
+    @property
     def notes(self) -> list[str]:
         """Remarks on the data and on the fit."""
         return list(dict.fromkeys([*self.analysis.notes, *self.model.notes_]))
@@ -45,13 +51,12 @@ class Detection:
         """Write the report: one HTML file that opens offline."""
         from caps.report import analysed_report, write_report  # half a second for most other uses
 
-        rows = len(self.analysis.series.training_part(self.model.train))
         made = analysed_report(
             title,
             self.model,
             self.analysis,
             self.explanations,
-            training_end=rows,
+            training=(self.learned.start, self.learned.end),
             notes=self.notes,
         )
         write_report(made, os.fspath(path))
@@ -64,11 +69,14 @@ class Detection:
         rows = "".join(f"<li>{escape(each.reason)}</li>" for each in self.explanations)
         notes = "".join(f"<li>{escape(note)}</li>" for note in self.notes)
         remarks = f"<details><summary>Remarks</summary><ul>{notes}</ul></details>" if notes else ""
-        return f"<p>{escape(repr(self))}</p><ol>{rows}</ol>{remarks}"
+        told = f"<p>{escape(repr(self))}; {escape(self.learned.sentence)}</p>"
+        return f"{told}<ol>{rows}</ol>{remarks}"
 
 
 def detect(X: Any, **options: Any) -> Detection:
     """Fit on a series and find its anomalies: `options` are those of `CAPS`.
+
+    Without `train`, the first part that looks steady is learned from; `train="all"` takes all rows.
 
     >>> import numpy as np, caps
     >>> wave = np.sin(np.arange(600) / 8) + 0.1 * np.random.default_rng(0).standard_normal(600)
@@ -79,6 +87,6 @@ def detect(X: Any, **options: Any) -> Detection:
     """
     from caps.estimator import CAPS  # scikit-learn: a second that importing this does without
 
-    model = CAPS(**options)
+    model = CAPS(**FitOptions(**options).for_own_rows().parameters())
     series = read_input(X, columns=model.columns, time=model.time, reading=model.reading)
     return Detection(model, model.fit(series).analyze(series))

@@ -28,6 +28,7 @@ from caps.scoring import (
     on_regular_grid,
     read_channels,
     read_input,
+    rows_to_learn,
     save_model,
     spans_of,
 )
@@ -93,21 +94,26 @@ class CAPS(FittedModel, BaseEstimator):  # type: ignore[misc]  # scikit-learn ha
         """
         options = self._options()
         series = read_input(X, columns=self.columns, time=self.time, reading=self.reading)
-        train = series.training_part(self.train)
-        alarm_rate(self.alarms, train.sampling.step)
         known = spans_of(series, () if known_anomalies is None else known_anomalies)
+        learned = rows_to_learn(series, options, known)
+        alarm_rate(self.alarms, series[learned.start : learned.end].sampling.step)
         grid, rows, notes = on_regular_grid(series)
+        first = int(rows[learned.start])
         weights, named = self._weights(options)
         fitted = fit_channels(
-            grid,
-            int(rows[len(train) - 1]) + 1,
+            grid[first:],
+            int(rows[learned.end - 1]) + 1 - first,
             weights,
             options,
-            known=[(int(rows[start]), int(rows[end - 1]) + 1) for start, end in known],
+            known=[
+                (int(rows[max(start, learned.start)]) - first, int(rows[end - 1]) + 1 - first)
+                for start, end in known
+                if end > learned.start
+            ],
             progress=progress,
         )
         fitted.facts["notes"] = [*series.remarks, *notes, *fitted.facts["notes"]]
-        fitted.facts.update(named, regular=not notes)
+        fitted.facts.update(named, regular=not notes, learned=learned.to_dict())
         write_configs(fitted)
         self.fitted_ = fitted
         return self

@@ -20,7 +20,7 @@ from caps.events import (
     event_table,
     score_table,
 )
-from caps.scoring import Fitted, alarm_rate, on_regular_grid, read_channels
+from caps.scoring import Fitted, Learned, alarm_rate, on_regular_grid, read_channels
 from caps.series import Series
 from caps.stream import Stream, StreamConfig
 
@@ -54,6 +54,13 @@ class FittedModel:
         if fitted.step is not None:
             expected["per day"] = rate / 1000 * float(np.timedelta64(1, "D") / fitted.step)
         return expected
+
+    @property
+    def learned_(self) -> Learned:
+        """Which rows of those it was given the fit learned from, and why these."""
+        facts = self._model().facts
+        rows = facts["rows"]
+        return Learned.from_dict(facts.get("learned", {"start": 0, "end": rows, "rows": rows}))
 
     @property
     def notes_(self) -> list[str]:
@@ -142,7 +149,7 @@ class FittedModel:
         fitted = self._model()
         rows = {
             "channels": ", ".join(fitted.names),
-            "learned from": f"{fitted.facts.get('rows', 0):,} rows",
+            "learned from": self.learned_.part,
             "alarm budget": f"{self.alarms}, a threshold of {self.threshold_:.3f}",
         }
         cells = "".join(

@@ -21,19 +21,28 @@ def test_an_event_takes_one_line_of_80_columns(capsys: pytest.CaptureFixture[str
     times = pd.date_range("2024-03-01 20:00", periods=ROWS, freq="5min")
     series = read(pd.DataFrame({"time": times, "cpu": np.zeros(ROWS)}))
     more = {"direction": "down", "size": 12.34, "contributions": {"cpu": 1.0}}
-    print_events([Event(1, 10, 13, 11, 0.9964, 3e-6, "periodic", **more)], series)
+    print_events([Event(1, 10, 13, 11, 0.9964, 3e-6, "periodic", **more)], series, "1 event")
     first = capsys.readouterr().out.splitlines()[2]
     expected = "1 24-03-01 20:50 21:00 medium 1/330,000 periodic cpu 12.3 down"
     assert " ".join(first.split()) == expected
-    print_events([Event(1, 40, 60, 50, 0.9, 0.0)], series)  # over midnight
+    print_events([Event(1, 40, 60, 50, 0.9, 0.0)], series, "1 event")  # over midnight
     second = capsys.readouterr().out.splitlines()[2]
     assert second.startswith("1      24-03-01 23:20  24-03-02 00:55  high   < 1e-6")
 
 
 @pytest.mark.usefixtures("narrow")
 def test_events_without_times_have_row_numbers(capsys: pytest.CaptureFixture[str]) -> None:
-    print_events([Event(1, 10, 13, 11, 0.5)], read(np.zeros(ROWS)))
+    print_events([Event(1, 10, 13, 11, 0.5)], read(np.zeros(ROWS)), "1 event")
     assert capsys.readouterr().out.splitlines()[2].split() == ["1", "10", "12"]
+
+
+@pytest.mark.usefixtures("narrow")
+def test_the_strongest_event_comes_first(capsys: pytest.CaptureFixture[str]) -> None:
+    p_values = (3e-4, 0.0, 2e-5)
+    events = [Event(n + 1, n, n + 1, n, 0.9, each) for n, each in enumerate(p_values)]
+    print_events(events, read(np.zeros(ROWS)), "3 events")
+    lines = capsys.readouterr().out.splitlines()[2:5]
+    assert [line.split()[0] for line in lines] == ["2", "3", "1"]
 
 
 def weak(count: int, p_value: float | None = 3e-4) -> list[Event]:
@@ -60,3 +69,12 @@ def test_the_headline_tells_what_stands_out(
     events: list[Event], chance: float | None, said: str
 ) -> None:
     assert headline(events, chance) == said
+
+
+def test_events_in_the_part_learned_from_are_told_apart() -> None:
+    said = headline(weak(7), 6.0, trained=(0, 3))
+    assert said == (
+        "nothing stands out: 7 events of low severity, about 6 expected by chance; "
+        "3 in the part learned from"
+    )
+    assert headline(weak(7), 6.0, trained=(7, 20)) == headline(weak(7), 6.0)

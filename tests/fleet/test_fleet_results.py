@@ -67,6 +67,19 @@ def test_the_table_of_series_ranks_by_severity_and_lists_failures_last(fleet: Fl
         if row.events:
             assert row.severity == pytest.approx(-np.log10(rarest[row.series]))
         assert row.train_rows == TRAIN
+        assert row.learned.startswith(f"the first {TRAIN} of {ROWS} rows, 2024-03-01 to ")
+
+
+def test_a_part_of_each_series_is_learned_from_if_none_is_named(
+    tmp_path: Path, settings: FitOptions
+) -> None:
+    proposed, whole = Entry("half", read(frame_of(0)), ""), Entry("all", read(frame_of(0)), "")
+    entries = [proposed, replace(whole, train="all")]
+    result = fit_fleet(entries, tmp_path / "out", settings, engine=InlineEngine())
+    rows = {each["series"]: each["train_rows"] for each in result.done}
+    assert rows == {"half": ROWS // 2, "all": ROWS}
+    page = (tmp_path / "out" / "summary.html").read_text()
+    assert f"the first {ROWS // 2} of {ROWS} rows" in page
 
 
 def test_the_page_opens_offline_and_shows_ranking_and_failures(fleet: Fleet) -> None:

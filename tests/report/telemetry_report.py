@@ -4,8 +4,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from caps.plots import words
 from caps.report import Budget, Channel, EventCard, Panel, Report
+from caps.series import lasting
 from caps.simulate.telemetry import STEPS_PER_DAY, Telemetry, month_of_telemetry
 
 THRESHOLD = 0.6
@@ -100,7 +100,7 @@ def event_card(
         if each.start < month.time[end - 1] and month.time[start] < each.end
     ]
     kind = KINDS.get(names[0], "trend") if names else None
-    lasting = np.timedelta64(10 * (end - start), "m")
+    spent = np.timedelta64(10 * (end - start), "m")
     return EventCard(
         number=number,
         start=start,
@@ -116,7 +116,7 @@ def event_card(
         size=float(weight.max()),
         contributions=shares,
         reason=f"{carriers[0]} stays {'above' if deviation > 0 else 'below'} its usual value at "
-        f"this time of day for {words(lasting)}, and {carriers[1]} with it.",
+        f"this time of day for {lasting(spent)}, and {carriers[1]} with it.",
         panel=Panel(
             first,
             tuple(carriers),

@@ -22,6 +22,7 @@ from caps.scoring import (
     FitOptions,
     ModelConfig,
     ScoringConfig,
+    SteadyConfig,
     fit,
     read_input,
 )
@@ -54,6 +55,7 @@ SHOWN = {  # texts, progress, files, and which channels are named
     "scoring/detectors.py": {"RECOVERING"},
     "scoring/evidence.py": {"NOTABLE"},
     "scoring/fitted.py": {"USED_UP"},
+    "scoring/learned.py": {"LONG"},
     "scoring/remarks.py": {
         "MOSTLY_ZERO",
         "AT_BOUND",
@@ -67,7 +69,8 @@ SHOWN = {  # texts, progress, files, and which channels are named
 }
 CONFIGS = (
     *(NeighbourConfig, CounterpartConfig, OverlapConfig),
-    *(ScoringConfig, CalibrationConfig, CounterConfig, ModelConfig, DetectorConfig, EventRules),
+    *(ScoringConfig, CalibrationConfig, CounterConfig, ModelConfig, SteadyConfig),
+    *(DetectorConfig, EventRules),
     *(EventConfig, ArrivalConfig, DriftConfig, StreamConfig),
 )
 

@@ -95,9 +95,9 @@ def _write_telemetry(telemetry: Telemetry, path: Path) -> None:
 def _detect(path: Path, telemetry: Telemetry, options: FitOptions) -> Outcome:
     """CAPS knows the file alone, without its labels; the incidents are kept for the comparison."""
     run = Run.of(path, options, title="A simulated month of telemetry", exclude=("label",))
-    labels = read(path, columns="label").values[run.train_rows :, 0].astype(int)
+    labels = read(path, columns="label").values[run.learned.end :, 0].astype(int)
     # Rounded as written, so that the file evaluates to exactly these figures.
-    score = np.nan_to_num(run.analysis.score[run.train_rows :]).round(9)
+    score = np.nan_to_num(run.analysis.score[run.learned.end :]).round(9)
     result = evaluate(score, labels, window=STEPS_PER_DAY)
     events = {incident: _events_of(incident, run) for incident in telemetry.incidents}
     true = set().union(*events.values())
@@ -124,8 +124,8 @@ def _times(run: Run) -> np.ndarray:
 
 def _write_results(outcome: Outcome, out: Path) -> list[str]:
     run, names = outcome.run, [SCORES, EVENTS, REPORT]
-    rest = run.analysis.series[run.train_rows :]
-    numbers = run.analysis.event_id[run.train_rows :]
+    rest = run.analysis.series[run.learned.end :]
+    numbers = run.analysis.event_id[run.learned.end :]
     columns = {"score": outcome.score, "event": numbers, "label": outcome.labels}
     write_table(rest.frame(columns), out / SCORES)
     write_events(run.analysis, run.explained, out / EVENTS)
@@ -145,7 +145,7 @@ def _draw(run: Run, incidents: list[Incident], path: Path) -> None:
     analysis, time = run.analysis, _times(run)
     figure, panels = draw_lines(analysis)
     for panel, name in zip(panels, [*analysis.series.channels, None], strict=True):
-        panel.axvspan(time[0], time[run.train_rows], color=LIGHT["--training"], lw=0, zorder=-1)
+        panel.axvspan(time[0], time[run.learned.end], color=LIGHT["--training"], lw=0, zorder=-1)
         for each in incidents:
             if name is None or name in each.metrics:
                 panel.axvspan(each.start, each.end, color=LIGHT["--mark"], lw=0, zorder=0)  # type: ignore[arg-type]
@@ -157,7 +157,7 @@ def _draw(run: Run, incidents: list[Incident], path: Path) -> None:
         score.plot(ends, [1.08, 1.08], "o-", color=LIGHT["--event"], lw=5, ms=5, mew=0)
     score.xaxis.set_major_formatter(DateFormatter("%d %b"))  # type: ignore[no-untyped-call]
     name_left(score, "CAPS score\nand events")
-    _name_above(panels[0], "training part, no incidents", time[0], time[run.train_rows - 1])
+    _name_above(panels[0], "training part, no incidents", time[0], time[run.learned.end - 1])
     for each in incidents:
         _name_above(panels[0], each.name.replace(" ", "\n", 1), each.start, each.end)
     write_png(figure, path)
@@ -207,12 +207,12 @@ def _print_summary(outcome: Outcome, files: list[Path]) -> None:
     say(str(series))
     for note in run.notes:
         say(f"note: {note}")
-    rest = len(series) - run.train_rows
-    say(f"{run.train_rows} rows of training without incidents, then {rest} rows")
+    rest = len(series) - run.learned.end
+    say(f"{run.learned.end} rows of training without incidents, then {rest} rows")
     console.print("\n[bold]2. What CAPS found[/bold], without labels")
     expected = run.model.expected_alarms_["per day"] * 7
     say(f"alarm budget {run.model.alarms}: {expected:.2g} false alarms a week to expect")
-    print_events(run.explained, series)
+    print_events(run.explained, series, run.headline)
     console.print("\n[bold]3. What had happened[/bold]")
     table = Table("incident", "starts (UTC)", "hours", "shows in", "events")
     for incident, numbers in outcome.events.items():

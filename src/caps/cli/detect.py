@@ -87,12 +87,14 @@ def fit(
     with progress_line() as progress:
         model, series = results.fitted_on(file, options, spans, progress, **options.reading.given())
     model.save(out)
-    names, rows = model.fitted_.names, model.fitted_.facts["rows"]
+    names, learned = model.fitted_.names, model.learned_
     notes = in_options(dict.fromkeys([*series.notes(), *model.notes_]))
     facts = {
         "model": str(out),
         "channels": list(names),
-        "train_rows": rows,
+        "learned": results.learned_line(model),
+        "train": [learned.start, learned.end],
+        "train_rows": len(learned),
         "alarms": options.alarms,
         "threshold": model.threshold_,
         "expected_alarms": model.expected_alarms_,
@@ -102,8 +104,9 @@ def fit(
     answer(
         facts,
         json_output,
+        results.learned_line(model),
+        f"channels {', '.join(names)}",
         *(f"note: {note}" for note in notes),
-        f"learned from {rows} rows of {', '.join(names)}",
         f"alarm budget {options.alarms}: {expected} to expect on normal data",
         f"written {out}; score new rows with: caps score {out} FILE --out scores.csv",
     )
@@ -178,4 +181,4 @@ def events(
         print(json.dumps([results.event_facts(each) for each in explained], indent=2))
     else:
         chance = analysis.alarms(fitted.alarms).expected
-        results.print_events(explained, analysis.series, chance)
+        results.print_events(explained, analysis.series, results.headline(explained, chance))

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from caps.estimator import CAPS
     from caps.events import Analysis, Event, Explanation
     from caps.report import Report
+    from caps.scoring import Learned
 
 TableFormat = Literal["csv", "parquet"]
 MOST_LISTED = 20  # events on screen
@@ -35,7 +36,6 @@ class Run:
     model: "CAPS"
     analysis: "Analysis"
     explained: "list[Explanation]"
-    train_rows: int
     seconds: float
     read: Series  # with the values of counters, which are analysed by their rates
 
@@ -53,14 +53,18 @@ class Run:
         started = clock.monotonic()
         given = options.reading.given() | ({"exclude": exclude} if exclude else {})
         with progress_line() as progress:
-            model, series = fitted_on(file, options, known, progress, **given)
+            model, series = fitted_on(file, options.for_own_rows(), known, progress, **given)
             progress.begin(f"scoring {len(series):,} rows")
             analysis = model.analyze(series)
             if count := len(analysis.events):
                 progress.begin(f"explaining {count:,} event{'' if count == 1 else 's'}")
-            explained, rows = analysis.explanations(), len(series.training_part(options.train))
-        seconds = clock.monotonic() - started
-        return cls(title, model, analysis, explained, rows, seconds, series)
+            explained = analysis.explanations()
+        return cls(title, model, analysis, explained, clock.monotonic() - started, series)
+
+    @property
+    def learned(self) -> "Learned":
+        """The rows that the model learned from."""
+        return self.model.learned_
 
     @property
     def notes(self) -> list[str]:
@@ -68,12 +72,27 @@ class Run:
         remarks = [*self.read.notes(), *self.analysis.notes, *self.model.notes_]
         return in_options(dict.fromkeys(remarks))
 
+    @property
+    def headline(self) -> str:
+        """How many events there are, and whether they say anything."""
+        chance = self.analysis.alarms(self.model.alarms).expected
+        return headline(self.explained, chance, self._trained)
+
+    @property
+    def _trained(self) -> tuple[int, int] | None:
+        """The part learned from, where some rows are not."""
+        learned = self.learned
+        return None if len(learned) == learned.rows else (learned.start, learned.end)
+
     def facts(self) -> dict[str, Any]:
         """The outcome as JSON values."""
         analysis, model = self.analysis, self.model
         return {
             "rows": len(analysis.series),
-            "train_rows": self.train_rows,
+            "learned": learned_line(self.model),
+            "train": [self.learned.start, self.learned.end],
+            "train_rows": len(self.learned),
+            "headline": self.headline,
             "channels": list(analysis.fitted.names),
             "alarms": model.alarms,
             "threshold": model.threshold_,
@@ -92,7 +111,7 @@ class Run:
             self.model,
             self.analysis,
             self.explained,
-            training_end=self.train_rows,
+            training=(self.learned.start, self.learned.end),
             notes=self.notes,
             seconds=self.seconds,
         )
@@ -108,8 +127,7 @@ def fitted_on(
     """A model of the file, and the file; one that cannot be read is refused at once."""
     progress.begin(f"reading {file.name}")
     series = read(file, columns=options.columns, time=options.time, **given)
-    rows = len(series.training_part(options.train))
-    progress.begin(f"learning from {rows:,} rows")
+    progress.begin(f"learning, of {len(series):,} rows")
     from caps.estimator import CAPS  # scikit-learn: a second that --help and a refusal do without
 
     model = CAPS(**options.parameters())
@@ -187,19 +205,38 @@ def print_summary(run: Run, files: list[Path]) -> None:
     from rich.console import Console  # as in `progress_line`
 
     console = Console(highlight=False)
+    console.print(learned_line(run.model), markup=False, soft_wrap=True)
     console.print(str(run.analysis.series), markup=False)
     for note in run.notes:
         console.print(f"note: {note}", markup=False, style="dim")
     expected = ", ".join(f"{rate:.3g} {per}" for per, rate in run.model.expected_alarms_.items())
     console.print(f"alarm budget {run.model.alarms}: {expected} to expect on normal data")
-    chance = run.analysis.alarms(run.model.alarms).expected
-    print_events(run.explained, run.analysis.series, chance)
+    print_events(run.explained, run.analysis.series, run.headline)
     for path in files:
         console.print(f"written {path}", soft_wrap=True, markup=False)
 
 
-def headline(events: "Sequence[Event]", chance: float | None) -> str:
-    """How many events of which severity, and whether as many are expected by chance."""
+def learned_line(model: "CAPS") -> str:
+    """The first line of what a command says: what was learned from."""
+    return in_options([model.learned_.sentence])[0]
+
+
+def headline(
+    events: "Sequence[Event]", chance: float | None, trained: tuple[int, int] | None = None
+) -> str:
+    """How many events of which severity, and whether as many are expected by chance.
+
+    Events are counted and expected in all rows; those in the `trained` ones, a part of them, are
+    told apart.
+    """
+    said = _told(events, chance)
+    within = [event for event in events if trained and trained[0] <= event.start < trained[1]]
+    if not within:
+        return said
+    return f"{said}; {len(within)} in the part learned from"
+
+
+def _told(events: "Sequence[Event]", chance: float | None) -> str:
     from caps.events import SEVERITIES  # a tenth of a second before anything is read
 
     count = Counter(event.severity for event in events)
@@ -214,21 +251,21 @@ def headline(events: "Sequence[Event]", chance: float | None) -> str:
     return f"{told}; {by_chance}" if by_chance else told
 
 
-def print_events(events: "Sequence[Event]", series: "Series", chance: float | None = None) -> None:
-    """The events as a table, the strongest if there are many; `chance` is how many were likely."""
+def print_events(events: "Sequence[Event]", series: "Series", said: str) -> None:
+    """The headline, then the events as a table, the strongest first, not all if there are many."""
     # As in `progress_line`.
     from rich.console import Console
     from rich.table import Table
 
     console = Console(highlight=False)
-    console.print(headline(events, chance), style="bold" if events else None)
+    console.print(said, style="bold" if events else None)
     if not events:
         return
     count = len(events)
-    shown = sorted(events, key=lambda event: event.p_value or 0.0)[:MOST_LISTED]
+    shown = sorted(events, key=lambda event: (event.p_value or 0.0, -event.score))[:MOST_LISTED]
     names = "event", "start", "end", "level", "if normal", "kind", "channels", "size"
     table = Table(*names, box=None, padding=(0, 2, 0, 0))
-    for event in sorted(shown, key=lambda event: event.number):
+    for event in shown:
         start, end = _when(series, event.start), _when(series, event.end - 1)
         day, _, hour = end.partition(" ")
         table.add_row(

@@ -88,7 +88,8 @@ def fit_fleet(
     A series that was finished with the same options and an unchanged file is skipped, so a run
     that was stopped goes on where it was.
     """
-    return _carry_out("fit", entries, Path(out).absolute(), options or FitOptions(), **running)
+    options = (options or FitOptions()).for_own_rows()
+    return _carry_out("fit", entries, Path(out).absolute(), options, **running)
 
 
 def score_fleet(

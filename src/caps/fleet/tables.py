@@ -53,6 +53,7 @@ COLUMNS: dict[str, dict[str, str]] = {
         "flagged": "int64",
         "rows": "int64",
         "train_rows": "int64",
+        "learned": "string",
         "channels": LIST,
         "alarms": "string",
         "threshold": "float64",

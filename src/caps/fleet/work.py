@@ -121,8 +121,13 @@ def _fitted(task: Task) -> dict[str, Any]:
         "fit_seconds": time.monotonic() - started,
         "fit_cpu_seconds": time.process_time() - used,
     }
-    rows = len(series.training_part(train))
-    extra = {"train_rows": rows, "model": f"{MODELS}/{entry.name}", **spent}
+    learned = model.learned_
+    extra = {
+        "train_rows": len(learned),
+        "learned": learned.part,
+        "model": f"{MODELS}/{entry.name}",
+        **spent,
+    }
     return _write(task, model, series, extra)
 
 

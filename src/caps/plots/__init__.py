@@ -19,7 +19,7 @@ from caps.plots.style import (
     tidy,
     write_png,
 )
-from caps.plots.timeline import Line, Timeline, thin_line, words
+from caps.plots.timeline import Line, Timeline, thin_line
 
 __all__ = [
     "DARK",
@@ -48,6 +48,5 @@ __all__ = [
     "sections_page",
     "thin_line",
     "tidy",
-    "words",
     "write_png",
 ]

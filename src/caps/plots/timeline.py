@@ -7,18 +7,24 @@ be visible.
 
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 from tsdownsample import MinMaxDownsampler
 
 from caps.arrays import FloatArray, Rows
-from caps.series import Sampling, Series, Unit, local_times, sampling_of, write_moment
+from caps.series import (
+    Sampling,
+    Series,
+    Unit,
+    lasting,
+    local_times,
+    sampling_of,
+    write_moment,
+)
 
 Times = NDArray[np.datetime64]
 
-_UNITS = ((" day", 86_400), (" h", 3_600), (" min", 60), (" s", 1))
 FINEST_DATES = np.timedelta64(1, "ms")  # charts of dates cannot tell finer steps apart
 
 
@@ -88,7 +94,7 @@ class Timeline:
         step = self.sampling.step
         if self.time is None or step is None:
             return "1 row" if end - start == 1 else f"{end - start:,} rows"
-        return words(self.time[end - 1] - self.time[start] + step)
+        return lasting(self.time[end - 1] - self.time[start] + step)
 
     @property
     def _unit(self) -> np.timedelta64:
@@ -105,22 +111,6 @@ class Timeline:
         if step >= np.timedelta64(1, "s"):
             return "s"
         return "ms" if step >= FINEST_DATES else "us"
-
-
-def words(span: np.timedelta64) -> str:
-    """A duration in its two largest units.
-
-    >>> [words(np.timedelta64(minutes, "m")) for minutes in (500, 26000, 2640)]
-    ['8 h 20 min', '18 days 1 h', '1 day 20 h']
-    """
-    seconds = float(span / np.timedelta64(1, "s"))
-    if seconds < 60:
-        return f"{seconds:.3g} s"
-    units = pairwise(_UNITS)
-    (unit, size), (smaller, part) = next(pair for pair in units if seconds >= pair[0][1])
-    whole, rest = divmod(round(seconds / part), size // part)
-    plural = "s" if unit == " day" and whole > 1 else ""
-    return f"{whole}{unit}{plural}" + (f" {rest}{smaller}" if rest else "")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -248,7 +248,8 @@ def _marks(report: Report, timeline: Timeline, score: int) -> tuple[list[Chart],
     above = {"yref": "paper", "y": 1, "yanchor": "bottom", "yshift": 18, "showarrow": False}
     shapes, labels = [], []
     if report.training_end:
-        extent, font = timeline.extent(0, report.training_end), {"color": "--soft", "size": 11}
+        trained = report.training_start, report.training_end
+        extent, font = timeline.extent(*trained), {"color": "--soft", "size": 11}
         look = {"name": "training", "fillcolor": "--training", "line": {"width": 0}}
         shapes.append(band(extent) | look)
         text = {"text": "training part", "x": extent[0], "xanchor": "left", "font": font}

@@ -113,8 +113,9 @@ class Budget:
 class Report:
     """Everything that `render_report` draws; nothing in it is computed from a model.
 
-    `time` is as it shall be shown and `clock` names it ("UTC"); None counts rows. Rows before
-    `training_end` were trained on. `budget` names the row of `budgets` that is in force.
+    `time` is as it shall be shown and `clock` names it ("UTC"); None counts rows. Rows from
+    `training_start` to `training_end` were trained on; `trained_on` says it in words. `budget`
+    names the row of `budgets` that is in force.
 
     >>> values = np.array([1.0, 2.0, 9.0, 2.0])
     >>> event = EventCard(1, start=2, end=3, peak=2, score=0.9)
@@ -130,7 +131,9 @@ class Report:
     events: tuple[EventCard, ...] = ()
     time: NDArray[np.datetime64] | None = None
     clock: str = ""
+    training_start: int = 0
     training_end: int = 0
+    trained_on: str = ""
     budget: str = ""
     budgets: tuple[Budget, ...] = ()
     notes: tuple[str, ...] = ()  # on the quality of the data
@@ -154,6 +157,10 @@ class Report:
             )
         if not 0 <= self.training_end <= rows:
             raise InputError(f"training_end is {self.training_end}", f"give 0 to {rows}")
+        if not 0 <= self.training_start <= self.training_end:
+            raise InputError(
+                f"training_start is {self.training_start}", f"give 0 to {self.training_end}"
+            )
         numbers = [event.number for event in self.events]
         if len(set(numbers)) < len(numbers):
             raise InputError("two events have the same id", "number the events")
@@ -190,11 +197,14 @@ def analysed_report(
     analysis: "Analysis",
     explained: "Sequence[Explanation]",
     *,
-    training_end: int,
+    training: tuple[int, int],
     notes: Sequence[str] = (),
     seconds: float = 0.0,
 ) -> Report:
-    """What `render_report` draws of an analysis and its explanations."""
+    """What `render_report` draws of an analysis and its explanations.
+
+    `training` are the rows of the series, from start to end, that the model learned from.
+    """
     series, facts = analysis.series, analysis.fitted.facts
     names = TIME_BUDGETS if analysis.fitted.step is not None else BUDGETS
     timeline = Timeline.of(series)
@@ -217,7 +227,9 @@ def analysed_report(
         events=tuple(event_card(each) for each in explained),
         time=timeline.time,
         clock=timeline.clock,
-        training_end=training_end,
+        training_start=training[0],
+        training_end=training[1],
+        trained_on=model.learned_.part,
         budget=str(model.alarms),
         budgets=budgets_of(analysis, [str(model.alarms), *names]),
         notes=tuple(notes),

@@ -81,7 +81,9 @@ def _facts(report: Report, timeline: Timeline) -> dict[str, str]:
         facts["To"] = f"{timeline.moment(len(report) - 1)} {timeline.clock}"
     facts["Rows"] = f"{len(report):,}" + ("" if step is None else f", one every {duration(step)}")
     facts["Channels"] = listed([channel.name for channel in report.channels])
-    if 0 < report.training_end < len(report):
+    if report.trained_on:
+        facts["Trained on"] = report.trained_on
+    elif 0 < report.training_end < len(report):
         facts["Trained on"] = f"the first {timeline.lasting(0, report.training_end)}"
     above = f"score above {figure(report.threshold)}"
     current = next((each for each in report.budgets if each.name == report.budget), None)
@@ -129,17 +131,24 @@ def _encoded(array: object) -> dict[str, str]:
 
 def summary(report: Report, timeline: Timeline) -> str:
     """What happened, in one or two sentences."""
-    first = report.training_end if report.training_end < len(report) else 0
+    trained = report.training_start, report.training_end
+    first = trained[1] if trained[1] < len(report) else 0
     span = timeline.lasting(first, len(report))
-    during = [event for event in report.events if event.start >= first]
+    if first and trained[0]:  # rows on either side
+        span = f"{len(report) - trained[1] + trained[0]:,} rows beside the training part"
+    during = [event for event in report.events if not first or not _within(event, trained)]
     earlier = len(report.events) - len(during)
     more = " more" if during else ""
     in_training = f" The training part holds {earlier:,}{more}." if earlier else ""
     if not during:
-        return f"No events in {span}. {_highest(report, timeline, first)}{in_training}"
+        return f"No events in {span}. {_highest(report, timeline)}{in_training}"
     strongest = max(during, key=lambda event: event.score)
     count = "1 event" if len(during) == 1 else f"{len(during):,} events"
     return f"{count} in {span}; {_which(strongest, timeline, len(during))}.{in_training}"
+
+
+def _within(event: EventCard, rows: tuple[int, int]) -> bool:
+    return rows[0] <= event.start < rows[1]
 
 
 def _which(event: EventCard, timeline: Timeline, events: int) -> str:
@@ -151,11 +160,13 @@ def _which(event: EventCard, timeline: Timeline, events: int) -> str:
     return f"{subject}{aside} began at {began} and lasted {lasting}"
 
 
-def _highest(report: Report, timeline: Timeline, first: int) -> str:
-    scores = report.scores[first:]
+def _highest(report: Report, timeline: Timeline) -> str:
+    scores = report.scores.copy()
+    if report.training_end < len(report):
+        scores[report.training_start : report.training_end] = np.nan
     if np.isnan(scores).all():
         return "No row could be scored."
-    row = first + int(np.nanargmax(scores))
+    row = int(np.nanargmax(scores))
     return (
         f"The highest score is {figure(report.scores[row])} at {timeline.moment(row)}, "
         f"the threshold {figure(report.threshold)}."

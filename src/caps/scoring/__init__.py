@@ -7,7 +7,13 @@ from caps.lazy import on_first_use
 if TYPE_CHECKING:
     from caps.scoring.calibration import Calibration, alarm_rate, calibrate
     from caps.scoring.channels import LearnedChannel
-    from caps.scoring.config import CalibrationConfig, CounterConfig, ModelConfig, ScoringConfig
+    from caps.scoring.config import (
+        CalibrationConfig,
+        CounterConfig,
+        ModelConfig,
+        ScoringConfig,
+        SteadyConfig,
+    )
     from caps.scoring.context import NEW
     from caps.scoring.description import build, describe
     from caps.scoring.evidence import NOTABLE, Aggregate, carrying, shares
@@ -22,6 +28,7 @@ if TYPE_CHECKING:
         read_input,
         spans_of,
     )
+    from caps.scoring.learned import Learned, rows_to_learn
     from caps.scoring.measures import Part
     from caps.scoring.memory import Memory
     from caps.scoring.options import OPTIONS, FitOptions
@@ -43,6 +50,7 @@ __all__ = [
     "FitProgress",
     "Fitted",
     "Follower",
+    "Learned",
     "LearnedChannel",
     "Memory",
     "ModelConfig",
@@ -52,6 +60,7 @@ __all__ = [
     "ScoringConfig",
     "Span",
     "Standardiser",
+    "SteadyConfig",
     "alarm_rate",
     "build",
     "calibrate",
@@ -64,6 +73,7 @@ __all__ = [
     "on_regular_grid",
     "read_channels",
     "read_input",
+    "rows_to_learn",
     "save_model",
     "shares",
     "spans_of",

@@ -121,6 +121,30 @@ class CounterConfig(Configuration):
 
 
 @dataclass(frozen=True, slots=True)
+class SteadyConfig(Configuration):
+    """Which part of a file is learned from where nobody says; a model remembers the rows."""
+
+    WHAT: ClassVar[str] = "a configuration of steady stretches"
+
+    share: float = 0.5  # of the rows with a value: the rest shows what came after
+    least_share: float = 0.2  # of a stretch before a change, at least: else that after it is taken
+    least_rows: int = 150  # of a stretch: a file of less than twice as many is not split
+    # What is compared. A cycle fills several blocks, so that it comes back on both sides.
+    blocks: int = 64  # of the file, at most
+    block_rows: int = 16  # at least
+    fewest_blocks: int = 4  # on either side of a change
+    least_observed: float = 0.5  # of a block, to be compared
+    clipped: float = 0.005  # of the rows at either end: one wild row is no level
+    floor: float = 1e-3  # of the std of the file: smaller ones are none
+    # A change: blocks before it and all after it are told apart, and it is large.
+    apart: float = 0.95  # of the pairs of blocks from either side, in one order
+    level: float = 1.5  # std within a block
+    factor: float = 2.0  # of std or steps
+    agreeing: float = 0.25  # of the channels, at least: one wild channel decides nothing
+    still: float = 0.5  # of the channels: a stretch in which so many stand still says little
+
+
+@dataclass(frozen=True, slots=True)
 class ModelConfig(Configuration):
     """All of them, as a model carries them."""
 

@@ -27,6 +27,7 @@ from caps.scoring.fitted import Fitted, score_channels
 from caps.scoring.level import LevelRange
 from caps.scoring.memory import Memory
 from caps.scoring.options import FitOptions
+from caps.scoring.reach import reach_remark
 from caps.scoring.spans import EventRules
 from caps.scoring.standardiser import Standardiser
 from caps.scoring.training_part import Sort, Spans, TrainingPart
@@ -295,6 +296,11 @@ class _Fit:
             *self.part.notes(sorts),
             *(about_known if self.part.known else ()),
         ]
+        timed = self.train.time is not None and self.train.sampling.regular
+        step, causal = self.train.sampling.step if timed else None, self.settings.causal
+        reach = reach_remark(channels, step, self.config.neighbours, causal=causal)
+        if reach is not None:
+            notes.append(reach)
         return {
             "rows": len(self.train),
             **(detectors.facts() if detectors else {}),

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 Construction = Literal["caps", "shuffled", "direct", "injection"]  # as in recover, without torch
 Folder = str | os.PathLike[str]
+STEADY = "steady"  # `train`: the first part of the series that looks so
 
 
 def _unchanged(value: Any) -> Any:
@@ -122,8 +123,9 @@ class FitOptions:
     train: int | float | str | date | np.datetime64 | None = field(
         default=None,
         metadata=_option(
-            "Part to learn from: rows (2000), share (0.5) or the moment it ends (2024-03-15). All "
-            "rows if left out; CAPS then trusts that most of them are normal.",
+            "Part to learn from: rows (2000), share (0.5), the moment it ends (2024-03-15), steady "
+            "(the first half, as far as nothing changes for good) or all. If left out, steady "
+            "where the same rows are scored, all where they are only learned from.",
             given=str | None,
             saved=lambda value: None if value is None else str(value),
         ),
@@ -303,6 +305,10 @@ class FitOptions:
             raise InputError(
                 "neither a detector nor a memory", 'give detector="auto", or leave the memory'
             )
+
+    def for_own_rows(self) -> Self:
+        """Of a fit whose own rows are scored: a part of them is proposed if none was chosen."""
+        return replace(self, train=STEADY) if self.train is None else self
 
     def detector_for(self, channels: int, *, many: int = 16) -> DetectorConfig | None:
         """The detector of each of so many channels; None: they are compared with training alone.

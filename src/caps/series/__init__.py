@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from caps.series.moments import Time, Unit, local_times, read_moment, write_moment
     from caps.series.options import READ_OPTIONS, ReadOptions
     from caps.series.origin import Origin
-    from caps.series.quality import duration
+    from caps.series.quality import duration, lasting
     from caps.series.quantities import MISSING_WORDS, Marks, read_quantities
     from caps.series.reading import Format, read, read_many, scan
     from caps.series.reassembly import Reassembly, reassemble, window_weights
@@ -45,6 +45,7 @@ __all__ = [
     "chunked_windows",
     "duration",
     "is_time_name",
+    "lasting",
     "local_times",
     "need_pyarrow",
     "pad_short",

@@ -1,5 +1,6 @@
 """What a careful analyst would remark on before trusting a series."""
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 # A run of equal values is worth a remark from 20 rows and a twentieth of the series on.
 RUN_ROWS = 20
 RUN_SHARE = 0.05
+_WORDS = ((" day", 86_400), (" h", 3_600), (" min", 60), (" s", 1))
 _UNITS = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
 
 
@@ -48,6 +50,22 @@ def duration(step: np.timedelta64) -> str:
         if seconds >= size and seconds % size == 0:
             return f"{seconds / size:g} {unit}"
     return f"{seconds:g} s"
+
+
+def lasting(span: np.timedelta64) -> str:
+    """A duration in its two largest units.
+
+    >>> [lasting(np.timedelta64(minutes, "m")) for minutes in (500, 26000, 2640)]
+    ['8 h 20 min', '18 days 1 h', '1 day 20 h']
+    """
+    seconds = float(span / np.timedelta64(1, "s"))
+    if seconds < 60:
+        return f"{seconds:.3g} s"
+    units = pairwise(_WORDS)
+    (unit, size), (smaller, part) = next(pair for pair in units if seconds >= pair[0][1])
+    whole, rest = divmod(round(seconds / part), size // part)
+    plural = "s" if unit == " day" and whole > 1 else ""
+    return f"{whole}{unit}{plural}" + (f" {rest}{smaller}" if rest else "")
 
 
 def _sampling_notes(series: "Series") -> list[str]:

@@ -135,8 +135,10 @@ class Series:
         return self[:row], self[row:]
 
     def training_part(self, at: int | float | str | date | np.datetime64 | None) -> "Series":
-        """The first part of `split(at)`; all rows for None."""
-        return self if at is None else self.split(at)[0]
+        """The first part of `split(at)`; all rows for None or "all"."""
+        if at is None or (isinstance(at, str) and at.strip() == "all"):
+            return self
+        return self.split(at)[0]
 
     def row_at(self, moment: Any, where: str) -> int:
         """The first row at a moment or after it; `where` names it in an error."""

@@ -14,7 +14,7 @@ from typing import Any
 from caps.errors import CapsError
 from caps.estimator import CAPS
 from caps.jobs import report
-from caps.scoring import OPTIONS
+from caps.scoring import OPTIONS, FitOptions
 from caps.series import read
 from caps.serve.files import FACTS, MODEL, UNFINISHED, FitFacts
 from caps.serve.refusals import FULL, disk_full
@@ -55,12 +55,18 @@ def fit_and_save(job: dict[str, Any], out: Path) -> None:
         tuple(bound - skip if isinstance(bound, int) else bound for bound in span)
         for span in request["known"]
     ]
-    model = CAPS(**options, time=job["options"].get("time"), pretrained=job["pretrained"])
+    settings = FitOptions(
+        **options, time=job["options"].get("time"), pretrained=job["pretrained"]
+    ).for_own_rows()
+    model = CAPS(**settings.parameters())
     model.fit(kept, known_anomalies=known, progress=report)
     report("saving", 1.0)
+    learned = model.learned_.within(skip, len(series))
+    model.fitted_.facts["learned"] = learned.to_dict()  # of the series as it is stored
     facts = FitFacts(
         channels=list(model.fitted_.names),
-        train=(skip, skip + len(kept.training_part(request["train"]))),
+        train=(learned.start, learned.end),
+        learned=in_fields([learned.sentence])[0],
         notes=in_fields(dict.fromkeys([*kept.notes(), *model.notes_])),
         seconds=round(time.monotonic() - started, 1),
     )

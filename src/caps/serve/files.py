@@ -85,6 +85,7 @@ class FitFacts(BaseModel):
 
     channels: list[str]
     train: tuple[int, int]
+    learned: str = ""
     notes: list[str]
     seconds: float
 

@@ -119,7 +119,7 @@ class Found:
                 self.model,
                 self.analysis,
                 self.analysis.explanations(),
-                training_end=0 if self.train is None else self.train[1],
+                training=self.train or (0, 0),
                 notes=list(dict.fromkeys(notes)),
                 seconds=self.facts.seconds,
             )

@@ -7,8 +7,9 @@ import numpy as np
 
 from caps.arrays import FloatArray
 from caps.plots import Timeline, thin_line
+from caps.scoring import FitOptions, rows_to_learn
 from caps.series import Series
-from caps.serve.schemas import Line, Lines, Rows, Span, Window
+from caps.serve.schemas import Line, Lines, Proposal, Rows, Span, Window
 
 
 class Axis:
@@ -40,6 +41,19 @@ class Axis:
         if end == start:
             return Rows(start=start, end=end, first=None, last=None)
         return Rows(start=start, end=end, first=self.moment(start), last=self.moment(end - 1))
+
+    def proposal(self, channels: Sequence[str] | None) -> Proposal:
+        """The rows that are learned from if none are chosen."""
+        series = self.series.select(*channels) if channels else self.series
+        learned = rows_to_learn(series, FitOptions().for_own_rows())
+        return Proposal(
+            start=learned.start,
+            end=learned.end,
+            first=self.moment(learned.start),
+            last=self.moment(learned.end - 1),
+            extent=self.timeline.extent(learned.start, learned.end),
+            why=learned.why,
+        )
 
     def lines(self, window: Window, usual: Sequence[str]) -> Lines:
         """The channels asked for or the usual ones, and one row beyond on either side."""

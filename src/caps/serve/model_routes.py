@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query, Response
 
 from caps.errors import CapsError, InputError
-from caps.scoring import FitOptions, alarm_rate
+from caps.scoring import FitOptions, alarm_rate, rows_to_learn
 from caps.series import Series, read
 from caps.serve.found import Found, events_of
 from caps.serve.lines import Axis, listed
@@ -144,6 +144,7 @@ def describe(service: Service, name: str) -> ModelFacts:
         series=shown.request.series,
         columns=facts.channels if facts else shown.request.columns or [],
         train=facts.train if facts else None,
+        learned=facts.learned if facts else "",
         known=shown.request.known,
         alarms=shown.budget,
         notes=facts.notes if facts else [],
@@ -166,9 +167,10 @@ def check_fit(series: Series, request: FitRequest) -> None:
             f"{request.skip} of {len(series)} rows are skipped", "leave some rows to learn from"
         )
     kept = series[request.skip :].select(*(request.columns or series.channels))
-    train = kept.training_part(request.train)
-    if len(train) < LEAST_CALIBRATION:
-        raise InputError(f"{len(train)} rows to learn from", "give a longer training part")
+    learned = rows_to_learn(kept, FitOptions(train=request.train))
+    if len(learned) < LEAST_CALIBRATION:
+        raise InputError(f"{len(learned)} rows to learn from", "give a longer training part")
+    train = kept[learned.start : learned.end]
     alarm_rate(request.alarms or FitOptions().alarms, train.sampling.step)
     for each in request.known:
         for bound in each:

@@ -71,6 +71,12 @@ class Span(BaseModel):
     right: Edge = None
 
 
+class Chosen(BaseModel):
+    """Channels of a series."""
+
+    channels: list[str] | None = Field(None, max_length=1000, description="all if left out")
+
+
 class Window(Span):
     """What a chart shows."""
 
@@ -146,6 +152,13 @@ class Rows(BaseModel):
     last: str | None
 
 
+class Proposal(Rows):
+    """The rows that are learned from if none are chosen, where they lie, and why these."""
+
+    extent: tuple[Position, Position] = Field(description="on the axis")
+    why: str = Field(description="empty where it is simply the first half")
+
+
 # Columns of times belong to an upload, weights to the service.
 _offered: dict[str, Any] = {
     name: (option.given, Field(option.default, description=option.help))
@@ -162,7 +175,9 @@ class FitRequest(_Options):  # type: ignore[misc, valid-type]
     columns: list[str] | None = Field(None, min_length=1, max_length=1000)
     skip: int = Field(0, ge=0, le=10**12, description="rows at the start to leave out")
     train: int | float | str | None = Field(
-        None, description="rows after those skipped, a share of them, or the moment training ends"
+        None,
+        description="rows after those skipped, a share of them, the moment training ends, all, or "
+        "steady, which is proposed if it is left out",
     )
     alarms: Budget | None = Field(
         None, description="that of the model if it is fitted again, else 1/1000"
@@ -194,6 +209,7 @@ class ModelFacts(BaseModel):
     series: str
     columns: list[str]
     train: tuple[int, int] | None = None
+    learned: str = Field(default="", description="the part it learned from, and why that one")
     known: list[tuple[int | str, int | str]]
     alarms: str
     notes: list[str]

@@ -11,7 +11,18 @@ from caps.errors import CapsError
 from caps.series import duration, write_moment
 from caps.serve.files import DATA, SERIES, StoredSeries
 from caps.serve.refusals import Refusal
-from caps.serve.schemas import Lines, Name, Rows, SeriesFacts, Span, Upload, Window, problems
+from caps.serve.schemas import (
+    Chosen,
+    Lines,
+    Name,
+    Proposal,
+    Rows,
+    SeriesFacts,
+    Span,
+    Upload,
+    Window,
+    problems,
+)
 from caps.serve.service import Service, read_upload
 from caps.serve.settings import Settings
 from caps.serve.wording import in_fields
@@ -74,6 +85,11 @@ def series_routes(service: Service) -> APIRouter:
     async def series_rows(name: Name, span: Annotated[Span, Query()]) -> Rows:
         """The rows between two positions on the axis."""
         return await service.query_series(name, lambda axis: axis.span(span))
+
+    @router.get("/{name}/training", responses=problems(404))
+    async def series_training(name: Name, chosen: Annotated[Chosen, Query()]) -> Proposal:
+        """The part that a fit learns from if none is chosen."""
+        return await service.query_series(name, lambda axis: axis.proposal(chosen.channels))
 
     return router
 

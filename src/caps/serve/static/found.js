@@ -197,7 +197,7 @@ const results = async (main, model, path, followFit) => {
   fill(main,
     h("section", { class: "head" },
       h("p", { class: "eyebrow" }, "Model"), h("h1", {}, model.name),
-      h("p", { class: "soft" }, `${model.columns.join(", ")} · learned from ${counted(model.train[1] - model.train[0], "row")} in ${lasting(model.seconds)}`
+      h("p", { class: "soft" }, `${model.columns.join(", ")} · ${model.learned || `learned from ${counted(model.train[1] - model.train[0], "row")}`} · ${lasting(model.seconds)}`
         + (model.known.length ? ` · ${model.known.length} known` : ""))),
     h("section", { class: "card" },
       tools(chart, [

@@ -30,6 +30,11 @@ export const setup = async (main, name) => {
     const [first, last] = whole();
     choose(first + (left / STEPS) * (last - first), first + (right / STEPS) * (last - first), false);
   };
+  const propose = () => attempt(async () => {
+    const proposed = await get(`/v1/series/${name}/training`, { channels: [...chosen] });
+    await choose(...proposed.extent);
+    summary.textContent += ` (proposed${proposed.why && `: ${proposed.why}`})`;
+  });
   let asked = 0;
   const choose = (left, right, follow = true) => attempt(async () => {
     const mine = (asked += 1);
@@ -99,6 +104,6 @@ export const setup = async (main, name) => {
       h("ul", {}, series.notes.map((note) => h("li", {}, note)))) : null);
   await chart.show();
   chart.setBrushing(true);
-  slide();
+  await propose();
   return () => chart.close();
 };
