@@ -17,7 +17,6 @@ from sklearn.exceptions import NotFittedError
 from caps.arrays import FloatArray
 from caps.events import EventConfig, KindOf
 from caps.fitted_model import FittedModel, configs_of, write_configs
-from caps.realize import KindRouter, kind_router, weights_facts
 from caps.scoring import (
     OPTIONS,
     FitOptions,
@@ -36,7 +35,7 @@ from caps.scoring import fit as fit_channels
 from caps.series import Series
 
 if TYPE_CHECKING:
-    from caps.realize import Pretrained
+    from caps.realize import KindRouter, Pretrained
     from caps.scoring import FitProgress
 
 Options = ParamSpec("Options")
@@ -170,6 +169,8 @@ class CAPS(FittedModel, BaseEstimator):  # type: ignore[misc]  # scikit-learn ha
         """The weights if a detector needs them, and what the model keeps of them for kinds."""
         source = self.pretrained
         if options.detector is None and (source is None or isinstance(source, str | os.PathLike)):
+            from caps.realize import weights_facts  # scores do without
+
             return None, weights_facts(None if source is None else Path(source))
         from caps.realize import load_weights  # torch, a second that most fits do without
 
@@ -204,8 +205,10 @@ class _Kinds:
         return event_kind(router, values, start, end, expected, self.config)
 
     @cached_property
-    def router(self) -> KindRouter:
+    def router(self) -> "KindRouter":
         """That of the weights given, of those in a folder, or of the shipped ones."""
+        from caps.realize import kind_router  # scores do without
+
         if self.source is None or isinstance(self.source, str | os.PathLike):
             return kind_router(None if self.source is None else Path(self.source))
         router: KindRouter = self.source.kind_router

@@ -28,7 +28,7 @@ from caps.watch import Incidents, Lines, Records, Watcher, WatchState, Webhook
 from caps.watch.following import BLOCK, LONGEST
 from caps.watch.remarks import Silence
 from patience import PATIENCE
-from untrained_weights import FAST, noisy_wave, save_untrained_weights
+from untrained_weights import noisy_wave
 
 ROWS, TRAIN = 1100, 700
 
@@ -49,11 +49,7 @@ def unseen() -> pd.DataFrame:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    weights = save_untrained_weights(tmp_path_factory.mktemp("weights") / "untrained")
-    model = CAPS(
-        train=TRAIN, causal=True, pretrained=weights, detector=FAST, construction="injection",
-        references=48, alarms="1/300", rules=EventRules(merge_gap=6),
-    )  # fmt: skip
+    model = CAPS(train=TRAIN, causal=True, alarms="1/300", rules=EventRules(merge_gap=6))
     saved = tmp_path_factory.mktemp("model") / "model"
     model.fit(metrics()).save(saved)
     return saved

@@ -9,17 +9,14 @@ from hypothesis import strategies as st
 from caps import CAPS
 from caps.neighbours.overlap import Span, TrainingOverlap, overlap_at, overlap_by_values
 from incident_file import FIRST, INCIDENTS, LAST, WAYS, incident_frame, incidents_found, scored_in
-from untrained_weights import FAST, save_untrained_weights
 
 TRAINING = np.random.default_rng(0).standard_normal((400, 2)).cumsum(axis=0)
 NEW = TRAINING[:200] + 7.5
 
 
 @pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> CAPS:
-    weights = save_untrained_weights(tmp_path_factory.mktemp("weights") / "untrained")
-    estimator = CAPS(pretrained=weights, construction="injection", detector=FAST)
-    return estimator.fit(incident_frame().iloc[FIRST:LAST])
+def model() -> CAPS:
+    return CAPS().fit(incident_frame().iloc[FIRST:LAST])
 
 
 @pytest.mark.parametrize("way", WAYS)

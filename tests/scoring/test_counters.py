@@ -10,7 +10,6 @@ from caps import CAPS
 from caps.export import OnnxModel, write_onnx
 from caps.scoring.counters import is_counter, rates
 from caps.scoring.remarks import remark_on
-from untrained_weights import FAST, save_untrained_weights
 
 ROWS, TRAIN = 1400, 700
 STALL, SURGE = slice(1000, 1024), slice(1200, 1212)
@@ -86,15 +85,7 @@ def test_gaps_of_a_counter_are_no_rises() -> None:
 
 def test_a_stream_a_saved_and_an_exported_model_score_a_counter_alike(tmp_path: Path) -> None:
     frame = table(restart=900)
-    weights = save_untrained_weights(tmp_path / "weights")
-    model = CAPS(
-        train=TRAIN,
-        causal=True,
-        pretrained=weights,
-        detector=FAST,
-        construction="injection",
-        references=32,
-    ).fit(frame)
+    model = CAPS(train=TRAIN, causal=True).fit(frame)
     expected = model.decision_function(frame[TRAIN:].reset_index(drop=True))
     model.save(tmp_path / "model")
     write_onnx(model, tmp_path / "model.onnx")
