@@ -57,7 +57,7 @@ def test_every_channel_is_drawn_with_the_events(opened: Open, month: Report) -> 
     page = opened()
     chart = page.locator("#overview-chart")
     assert chart.locator(".trace:has(.js-line)").count() == len(month.channels) + 1
-    for text in [*(channel.name for channel in month.channels), "score", "training part"]:
+    for text in [*(channel.name for channel in month.channels), "score"]:
         assert chart.get_by_text(text, exact=True).count() == 1
     bands = page.evaluate(
         "document.getElementById('overview-chart').layout.shapes"

@@ -20,7 +20,7 @@ CHANNELS, LEAST_CHANNELS = "channels", 12  # characters; with less, other column
 def event_columns(events: "Sequence[Event]", series: Series, width: int) -> Columns:
     """Cells by the names of their columns, no wider than `width` together; none is all blank."""
     names = [carrying(event.contributions) for event in events]
-    columns = {
+    columns: Columns = {
         "event": [str(event.number) for event in events],
         "start": [_when(series, event.start) for event in events],
         "end": [_end(series, event) for event in events],

@@ -8,7 +8,7 @@ import numpy as np
 from caps.arrays import FloatArray
 from caps.plots import Timeline, thin_line
 from caps.series import Series
-from caps.serve.schemas import Line, Lines, Rows, Span, Window
+from caps.serve.schemas import Line, Lines, Mark, Rows, Span, Window
 
 
 class Axis:
@@ -41,6 +41,12 @@ class Axis:
             return Rows(start=start, end=end, first=None, last=None)
         return Rows(start=start, end=end, first=self.moment(start), last=self.moment(end - 1))
 
+    def mark(self, start: int, end: int) -> Mark:
+        """Marked rows."""
+        first, last = self.moment(start), self.moment(end - 1)
+        extent = self.timeline.extent(start, end)
+        return Mark(start=start, end=end, first=first, last=last, extent=extent)
+
     def lines(self, window: Window, usual: Sequence[str]) -> Lines:
         """The channels asked for or the usual ones, and one row beyond on either side."""
         start, end = self.rows(window)
@@ -51,6 +57,7 @@ class Axis:
         return Lines(
             dated=self.timeline.dated,
             label=self.timeline.label,
+            hover=self.timeline.hover,
             extent=self.timeline.extent(0, len(self.series)),
             step=right - left,
             rows=(start, end),
