@@ -194,10 +194,11 @@ def test_a_fit_with_problems_tells_them_and_leaves_the_model(client: httpx.Clien
     assert facts["ready"]
     assert facts["known"] == []
     assert client.get("/v1/models/pump/events").status_code == 200
+    assert client.delete("/v1/models/pump/fit").json()["fit"] is None  # forgotten
 
 
 def test_a_cancelled_fit_leaves_the_model_as_it_was(client: httpx.Client) -> None:
-    before = client.get("/v1/models/pump").json()
+    before = client.get("/v1/models/pump").json() | {"fit": None}
     request = {"series": "pump", "train": TRAIN, "replace": True}
     assert client.put("/v1/models/pump", json=request).status_code == 202
     assert client.delete("/v1/models/pump/fit").json() == before

@@ -26,7 +26,7 @@ export const found = async (main, name, series) => {
       shown = await results(place, model, { path, series, followFit, other });
     } catch (error) { // its series was deleted, or another lacks a column: a new file can be given
       alert(error.problem ?? `${error.message}`, error.remedy ?? "");
-      fill(place, head(model), other);
+      fill(place, head(model, series), other);
       shown = { close: () => {}, stale: false };
     }
     if (gone) shown.close();

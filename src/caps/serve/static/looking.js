@@ -18,7 +18,7 @@ export const looking = async (main, model, again) => {
   };
   const fields = howWritten();
   const choose = h("select", { id: "other", onchange: () => choose.value && go(choose.value) },
-    h("option", { value: "" }, "choose a series"), others.map((each) => h("option", { value: each.name }, each.file || each.name)));
+    h("option", { value: "" }, "choose a series"), others.map((each) => h("option", { value: each.name }, each.name)));
   return h("section", { class: "card" },
     h("h2", {}, "Other data"),
     h("p", { class: "soft" }, "The model scores a new file as it is: nothing is learned again."),

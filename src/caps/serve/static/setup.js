@@ -67,8 +67,9 @@ export const setup = async (main, name) => {
     for (const box of boxes) box.checked = checked;
     choosing();
   } }, text);
-  const chips = h("fieldset", { class: "chips" }, h("legend", {}, "Columns to learn from"), boxes.map((box) =>
-    h("label", {}, box, h("span", {}, box.value))), boxes.length > 2 ? [all("All", true), all("None", false)] : null);
+  const chips = h("fieldset", { class: "chips" }, h("legend", {}, "Columns to learn from"),
+    boxes.length > 2 ? [all("All", true), all("None", false)] : null,
+    boxes.map((box) => h("label", {}, box, h("span", {}, box.value))));
 
   const fit = (event) => {
     event.preventDefault();
