@@ -47,7 +47,7 @@ MAY_IMPORT = {
     "plots": {"events", "series"},
     "inspection": {"plots", "realize", "represent", "simulate"},
     "baselines": {"network", "recover", "metrics", "series"},
-    "report": {"plots", "events", "scoring", "estimator", "series"},
+    "report": {"plots", "events", "scoring", "estimator", "series", "wording"},
     "watch": {"stream", "events", "scoring", "estimator", "series"},
     "export": {"stream", "events", "scoring", "network", "fitted_model", "estimator", "series"},
     "serve": {

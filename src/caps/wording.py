@@ -1,7 +1,7 @@
-"""Messages name the library's keyword arguments; here they are said in another place's words."""
+"""Words that several places share: names in a row, and keyword arguments as a place calls them."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -15,6 +15,16 @@ class Mention:
 
     name: str
     value: str  # without quotes
+
+
+def listed(names: Sequence[str], most: int = 8) -> str:
+    """Names in a row, the rest counted.
+
+    >>> listed(["host29", "host3", "host7", "host8"], 2)
+    'host29, host3 and 2 more'
+    """
+    rest = len(names) - most
+    return ", ".join(names[:most]) + (f" and {rest} more" if rest > 0 else "")
 
 
 def reworded(

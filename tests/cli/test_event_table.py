@@ -27,7 +27,44 @@ def test_an_event_takes_one_line_of_80_columns(capsys: pytest.CaptureFixture[str
     assert " ".join(first.split()) == expected
     print_events([Event(1, 40, 60, 50, 0.9, 0.0)], series, "1 event")  # over midnight
     second = capsys.readouterr().out.splitlines()[2]
-    assert second.startswith("1      24-03-01 23:20  24-03-02 00:55  high   < 1e-6")
+    assert second.startswith("1      24-03-01 23:20  03-02 00:55  high   < 1e-6")
+
+
+@pytest.mark.usefixtures("narrow")
+def test_channels_and_times_stay_on_one_line_where_there_is_no_room_for_all(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    times = pd.date_range("2024-12-31 20:00", periods=ROWS, freq="5min")
+    series = read(pd.DataFrame({"time": times, "cpu": np.zeros(ROWS)}))
+    shares = {"requests": 0.4, "latency_p99": 0.3, "cpu": 0.3}
+    more = {"direction": "down", "size": 12.34, "contributions": shares}
+    print_events([Event(1, 40, 60, 50, 0.9964, 3e-6, "periodic", **more)], series)
+    heads, line, *_ = capsys.readouterr().out.splitlines()[1:]
+    assert heads.split() == ["event", "start", "end", "level", "kind", "channels", "size"]
+    expected = "1 24-12-31 23:20 25-01-01 00:55 medium periodic requests 12.3 down"
+    assert " ".join(line.split()) == expected
+
+
+@pytest.mark.usefixtures("narrow")
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("host{:02d}_cpu", "host29_cpu, host03_cpu and 2 more"), ("rack/{:02d}/" * 9, "rack/29/")],
+)
+def test_of_thirty_columns_those_to_blame_are_named(
+    name: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = [name.format(*[number] * 9) for number in range(30)]
+    shares = dict.fromkeys(names, 0.0)
+    for number, share in ((29, 0.3), (3, 0.25), (7, 0.23), (8, 0.22)):
+        shares[names[number]] = share
+    times = pd.date_range("2024-03-01", periods=ROWS, freq="5min")
+    series = read(pd.DataFrame({"time": times, "cpu": np.zeros(ROWS)}))
+    more = {"direction": "both", "size": 1.0, "contributions": shares}
+    print_events([Event(1, 10, 13, 11, 0.9, 1e-3, **more)], series)
+    line = capsys.readouterr().out.splitlines()[2]
+    assert line.startswith("1      24-03-01 00:50  01:00  low")
+    assert said in line
+    assert line.rstrip().endswith("1.0 both")
 
 
 @pytest.mark.usefixtures("narrow")

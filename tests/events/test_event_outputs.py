@@ -1,17 +1,19 @@
 """One record of an event behind every output: they agree, and leave out what they always did."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from caps import ArtifactError, InputError
+from caps import ArtifactError, InputError, detect
 from caps.cli.results import event_facts
 from caps.events import Analysis, EventConfig, Explanation, event_table
 from caps.fleet.tables import COLUMNS, event_columns
 from caps.report.content import event_card
+from caps.series import ReadOptions
 from caps.serve.found import events_of
 from caps.serve.lines import Axis
 from handmade_analysis import analysed, daily
@@ -102,6 +104,20 @@ def test_every_output_writes_times_as_it_always_did(analysis: Analysis, event: E
         assert found["command"][name] == utc.isoformat()
         assert found["fleet"][name] == np.datetime64(utc, "us")
         assert found["service"][name] == local[row].strftime("%Y-%m-%d %H:%M")
+
+
+def test_events_of_a_file_have_the_clock_of_its_scores(tmp_path: Path) -> None:
+    wave = np.sin(np.arange(600) / 8) + 0.1 * np.random.default_rng(0).standard_normal(600)
+    wave[500:504] += 4
+    times = pd.date_range("2024-05-01", periods=600, freq="10min")
+    pd.DataFrame({"time": times, "load": wave}).to_csv(tmp_path / "load.csv", index=False)
+    reading = ReadOptions(timezone="Europe/Berlin")
+    found = detect(tmp_path / "load.csv", train=400, detector=None, reading=reading)
+    event = next(each for each in found.analysis.events if each.start < 504 <= each.end)
+    row = found.events.iloc[event.number - 1]
+    for name, at in (("start", event.start), ("end", event.end - 1), ("peak", event.peak)):
+        assert str(row[name]) == str(found.scores["time"][at])
+        assert str(row[name]).endswith("+02:00")
 
 
 def test_outputs_have_their_keys(analysis: Analysis, event: Explanation) -> None:

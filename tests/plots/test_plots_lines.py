@@ -1,6 +1,7 @@
 """Lines keep spikes and show gaps, however many rows they stand for."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -104,3 +105,24 @@ def test_the_number_of_points_is_bounded_whatever_is_missing(points: int) -> Non
         values = rng.normal(size=100_000)
         values[rng.random(len(values)) < share] = np.nan
         assert len(line_of(values, points).rows) <= 3 * points
+
+
+@pytest.mark.parametrize(
+    ("step", "written", "hover"),
+    [
+        ("1D", "2024-03-02", "%Y-%m-%d"),
+        ("10min", "2024-03-01 00:10", "%Y-%m-%d %H:%M"),
+        ("90s", "2024-03-01 00:01:30", "%Y-%m-%d %H:%M:%S"),
+        ("15s", "2024-03-01 00:00:15", "%Y-%m-%d %H:%M:%S"),
+        ("250ms", "2024-03-01 00:00:00.250", "%Y-%m-%d %H:%M:%S.%L"),
+    ],
+)
+def test_moments_are_told_as_finely_as_rows_lie_apart(step: str, written: str, hover: str) -> None:
+    times = pd.date_range("2024-03-01", periods=9, freq=step).to_numpy()
+    timeline = Timeline(9, times)
+    assert (timeline.moment(1), timeline.hover) == (written, hover)
+
+
+def test_times_without_a_step_keep_their_seconds() -> None:
+    times = np.array(["2024-03-01T00:00:07", "2024-03-01T09:30:00"], dtype="datetime64[ns]")
+    assert Timeline(2, times).moment(0) == "2024-03-01 00:00:07"

@@ -1,5 +1,6 @@
 """The page in a real browser: it draws, zooms and follows the reader's colours and screen."""
 
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -57,7 +58,7 @@ def test_every_channel_is_drawn_with_the_events(opened: Open, month: Report) -> 
     page = opened()
     chart = page.locator("#overview-chart")
     assert chart.locator(".trace:has(.js-line)").count() == len(month.channels) + 1
-    for text in [*(channel.name for channel in month.channels), "score", "training part"]:
+    for text in [*(channel.name for channel in month.channels), "score"]:
         assert chart.get_by_text(text, exact=True).count() == 1
     bands = page.evaluate(
         "document.getElementById('overview-chart').layout.shapes"
@@ -141,6 +142,27 @@ def test_the_slider_shows_what_another_budget_gives(opened: Open, month: Report)
     assert sum(each["name"] == "event" for each in shapes) == strictest.found
 
 
+def test_the_pointer_reads_the_time_of_day(opened: Open) -> None:
+    page = opened()
+    box = page.locator("#overview-chart .nsewdrag").first.bounding_box()
+    assert box is not None
+
+    def read() -> bool:
+        for step in range(3):
+            page.mouse.move(box["x"] + 500 + step, box["y"] + 60)
+        text = page.locator("#overview-chart .hoverlayer").text_content() or ""
+        return re.match(r"2024-03-\d\d \d\d:\d0requests", text) is not None
+
+    until(page, read)
+
+
+def test_the_overview_has_its_slider_and_a_legend_beside_it(opened: Open) -> None:
+    overview = opened().locator("#overview")
+    assert overview.locator("#budget").is_visible()
+    for key in ("series", "training", "band", "score", "threshold"):
+        assert overview.locator(f".legend .key.{key}").is_visible()
+
+
 def test_moments_do_not_depend_on_the_readers_time_zone(opened: Open, month: Report) -> None:
     page = opened(timezone_id="America/New_York")
     assert moments(page)[0] == month.time[0] - np.timedelta64(5, "m")
@@ -164,6 +186,29 @@ def test_a_phone_shows_one_column_without_sideways_scrolling(opened: Open) -> No
     body = page.locator(".event .body").first
     children = body.evaluate("(each) => [...each.children].map((c) => c.getBoundingClientRect().x)")
     assert len(set(children)) == 1
+
+
+def test_nothing_written_along_the_axis_overlaps_on_a_phone(opened: Open) -> None:
+    page = opened(viewport=PHONE, has_touch=True, is_mobile=True)
+    for _ in range(3):  # days, then hours
+        for written in (".xtick text", ".annotation-text"):
+            assert overlapping(page, written) == []
+        page.get_by_role("button", name="Zoom in").click()
+
+
+def overlapping(page: "Page", written: str) -> list[str]:
+    """Texts in one line of the overview that touch the next one."""
+    found: list[str] = page.evaluate(
+        """(written) => {
+            const boxes = [...document.querySelectorAll(`#overview-chart :is(${written})`)]
+              .map((text) => [text.getBoundingClientRect(), text.textContent])
+              .sort(([one], [other]) => one.left - other.left);
+            return boxes.slice(1).filter(([box], index) => box.left < boxes[index][0].right
+              && box.top === boxes[index][0].top).map(([, text]) => text);
+        }""",
+        written,
+    )
+    return found
 
 
 def test_the_tables_stand_without_scripts(opened: Open, month: Report) -> None:

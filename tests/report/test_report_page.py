@@ -157,7 +157,7 @@ def test_many_channels_and_events_make_a_bounded_page() -> None:
     html = render_report(Report("wide", channels, rng.uniform(size=rows), 0.4, events))
     assert len(html.encode()) < 7_000_000
     found = Page(html)
-    assert "48 more were scored" in found.text
+    assert "Drawn are the 12 of 60 channels" in found.text
     assert "1000 strongest of 1899" in found.text
     names = [trace["name"] for trace in json.loads(found.data)["charts"]["overview"]["data"]]
     assert "c59" in names

@@ -12,6 +12,7 @@ from running_service import (
     LEVEL,
     ROWS,
     TRAIN,
+    answering,
     broken_table,
     csv_of,
     listening,
@@ -224,6 +225,57 @@ def test_a_fit_with_problems_tells_them_and_leaves_the_model(client: httpx.Clien
     assert facts["ready"]
     assert facts["known"] == []
     assert client.get("/v1/models/pump/events").status_code == 200
+    assert client.delete("/v1/models/pump/fit").json()["fit"] is None  # forgotten
+
+
+def test_a_cancelled_fit_leaves_the_model_as_it_was(client: httpx.Client) -> None:
+    before = client.get("/v1/models/pump").json() | {"fit": None}
+    request = {"series": "pump", "train": TRAIN, "replace": True}
+    assert client.put("/v1/models/pump", json=request).status_code == 202
+    assert client.delete("/v1/models/pump/fit").json() == before
+    assert client.get("/v1/models/pump").json() == before
+    assert client.delete("/v1/models/pump/fit").json() == before  # nothing to cancel any more
+    assert client.delete("/v1/models/none/fit").status_code == 404
+
+
+def test_a_first_fit_that_is_cancelled_says_so(tmp_path: Path) -> None:
+    with answering(tmp_path) as client:
+        client.post("/v1/series?name=pump", content=csv_of(broken_table())).raise_for_status()
+        client.put("/v1/models/pump", json={"series": "pump"}).raise_for_status()
+        fit = client.delete("/v1/models/pump/fit").json()["fit"]
+    assert (fit["state"], fit["problem"]) == ("failed", "the fit was cancelled")
+
+
+def test_marks_outlive_fits_and_have_their_times(client: httpx.Client) -> None:
+    times = broken_table()["time"]
+    request = {"series": "pump", "train": TRAIN, "detector": None}
+    known = {"known": [[str(times[LEVEL.start]), str(times[LEVEL.stop])]]}
+    client.put("/v1/models/marked", json=request | known).raise_for_status()
+    assert wait_for_fit(client, "marked")["ready"]
+    (mark,) = client.get("/v1/models/marked/marks").json()
+    assert (mark["start"], mark["end"]) == (LEVEL.start, LEVEL.stop)
+    assert mark["first"] == f"{times[LEVEL.start]:%Y-%m-%d %H:%M}"
+    assert mark["extent"][0] < mark["extent"][1]
+
+    spans = [[10, 20], [5, 6]]
+    assert client.put("/v1/models/marked/marks", json={"marks": spans}).status_code == 200
+    client.put("/v1/models/marked", json=request | {"replace": True}).raise_for_status()
+    assert wait_for_fit(client, "marked")["known"] == []
+    kept = client.get("/v1/models/marked/marks").json()
+    assert [[each["start"], each["end"]] for each in kept] == sorted(spans)
+    refused = client.put("/v1/models/marked/marks", json={"marks": [[10, 10**6]]})
+    assert refused.status_code == 422
+    client.delete("/v1/models/marked")
+
+
+def test_a_file_is_read_like_the_one_of_the_fit(client: httpx.Client) -> None:
+    shuffled = csv_of(broken_table(60).sample(frac=1, random_state=0))
+    client.post("/v1/series?name=first&sort=true", content=shuffled).raise_for_status()
+    assert client.post("/v1/series?name=second", content=shuffled).status_code == 422
+    assert client.post("/v1/series?name=second&like=first", content=shuffled).status_code == 201
+    assert client.post("/v1/series?name=third&like=none", content=shuffled).status_code == 404
+    for name in ("first", "second"):
+        client.delete(f"/v1/series/{name}")
 
 
 @pytest.mark.parametrize(
@@ -253,8 +305,8 @@ def test_operators_see_health_readiness_and_counters(client: httpx.Client) -> No
     client.get("/v1/models/nothing")
     text = client.get("/metrics").text
     assert 'caps_requests_total{method="GET",route="/v1/models/{name}",status="404"}' in text
-    assert "caps_models 1.0" in text
-    assert 'caps_fits_total{outcome="fitted"} 1.0' in text
+    assert re.search(r"^caps_models [1-9]", text, re.MULTILINE)
+    assert re.search(r'^caps_fits_total{outcome="fitted"} [1-9]', text, re.MULTILINE)
 
 
 def test_streams_score_as_rows_come_and_go_on_after_a_restart(

@@ -92,7 +92,7 @@ def test_from_a_dropped_file_to_a_refit_and_downloads(
 
     page.locator(".chart .js-line").first.wait_for()
     assert page.locator("h1").inner_text() == "My pump.csv"
-    page.get_by_label("heat").uncheck()
+    page.get_by_role("group", name="Columns to learn from").get_by_label("heat").uncheck()
     until(page, lambda: page.locator(".chart .js-line").count() >= 1)
     drag(page, 0.0, 0.75)
     until(page, lambda: "Learn from 90" in page.locator(".summary").inner_text())
@@ -153,6 +153,8 @@ def test_from_a_dropped_file_to_a_refit_and_downloads(
     page.locator(".waiting progress").wait_for()
     page.locator(".waiting").wait_for(state="detached")
     until(page, lambda: "1 known" in page.locator(".head").inner_text())
+    until(page, lambda: page.locator(".marks li").count() == 1)  # the mark is still there
+    until(page, lambda: len(bands(page, "known")) == 1)
 
     for button, end in (("Events (CSV)", "events.csv"), ("Report (HTML)", "report.html")):
         with page.expect_download() as download:
@@ -186,7 +188,6 @@ def test_a_refusal_names_a_field_of_the_page_that_reads_the_file(
     said = page.locator(".alert").inner_text()
     assert "'sort'" in said
     assert "sort=" not in said
-    page.locator("summary", has_text="How the file is written").click()
     page.get_by_label("sort", exact=True).check()
     wide = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
     assert wide <= 0
@@ -221,6 +222,97 @@ def test_a_million_rows_zoom_to_the_single_spike(
     client.delete("/v1/series/long")
 
 
+def test_the_pointer_reads_the_time_of_day(opened: Callable[..., "Page"]) -> None:
+    page = opened("#/models/pump")
+    page.locator(".chart .js-line").first.wait_for()
+    box = page.locator(".chart .nsewdrag").first.bounding_box()
+    assert box is not None
+
+    def read() -> bool:
+        for step in range(3):
+            page.mouse.move(box["x"] + box["width"] / 2 + step, box["y"] + box["height"] / 2)
+        text = page.locator(".chart .hoverlayer").first.text_content() or ""
+        return re.match(r"2024-03-0\d \d\d:\d0", text) is not None
+
+    until(page, read)
+
+
+def test_deleting_asks_first(opened: Callable[..., "Page"], client: httpx.Client) -> None:
+    client.post("/v1/series?name=old", content=csv_of(broken_table(60))).raise_for_status()
+    page = opened()
+    for answer, left in (("Keep it", True), ("Delete", False)):
+        page.get_by_role("button", name="Delete old").click()
+        page.get_by_role("dialog").get_by_role("button", name=answer).click()
+        page.get_by_role("dialog").wait_for(state="detached")
+        until(page, lambda left=left: page.get_by_role("link", name="old").is_visible() == left)
+        assert (client.get("/v1/series/old").status_code == 200) == left
+
+
+def test_a_fit_under_way_can_be_cancelled(
+    opened: Callable[..., "Page"], client: httpx.Client
+) -> None:
+    before = client.get("/v1/models/pump").json() | {"fit": None}
+    page = opened("#/models/pump")
+    page.get_by_role("button", name="Fit again").click()
+    page.get_by_role("button", name="Cancel").click()
+    page.locator(".waiting").wait_for(state="detached")
+    page.locator(".event-row").first.wait_for()
+    assert client.get("/v1/models/pump").json() == before
+
+
+def test_of_many_columns_some_are_drawn_and_others_can_be_chosen(
+    opened: Callable[..., "Page"], client: httpx.Client
+) -> None:
+    values = np.random.default_rng(0).normal(size=(200, 20))
+    table = pd.DataFrame(values, columns=[f"host{number:02d}" for number in range(20)])
+    client.post("/v1/series?name=hosts", content=csv_of(table)).raise_for_status()
+    page = opened("#/series/hosts")
+    page.locator(".chart .js-line").first.wait_for()
+    assert page.locator(".drawn summary").inner_text().startswith("8 of 20 columns are drawn")
+    page.locator(".drawn summary").click()
+    page.locator(".drawn").get_by_label("host19").check()
+    until(page, lambda: page.locator(".chart .trace:has(.js-line)").count() == 9)
+    assert "host19" in page.locator(".chart").inner_text()
+    client.delete("/v1/series/hosts")
+
+
+def test_a_new_file_is_scored_by_a_model_that_is_there(
+    opened: Callable[..., "Page"], client: httpx.Client
+) -> None:
+    table = broken_table(400)
+    table.loc[200:219, "heat"] += 8
+    page = opened("#/models/pump", quiet=False)
+    page.locator(".event-row").first.wait_for()
+    for name, sent in (("odd.csv", table[["time", "load"]]), ("new.csv", table)):
+        page.set_input_files(
+            "#file", {"name": name, "mimeType": "text/csv", "buffer": csv_of(sent)}
+        )
+        page.locator(
+            "h1" if name == "new.csv" else ".alert", has_text="new" if name == "new.csv" else "heat"
+        ).wait_for()
+    page.locator(".event-row", has_text="heat").first.click()
+    page.locator(".event .reason", has_text="heat").wait_for()
+    assert bands(page, "training") == []
+    page.get_by_role("link", name="Back to the series it learned from").click()
+    until(page, lambda: page.locator("h1").inner_text() == "pump")
+    for name in ("odd", "new"):
+        client.delete(f"/v1/series/{name}")
+
+
+def overlapping(page: "Page") -> list[str]:
+    """Ticks of the time axis that touch the next one."""
+    found: list[str] = page.evaluate(
+        """() => {
+            const boxes = [...document.querySelector(".chart").querySelectorAll(".xtick text")]
+              .map((text) => [text.getBoundingClientRect(), text.textContent])
+              .sort(([one], [other]) => one.left - other.left);
+            return boxes.slice(1).filter(([box], index) => box.left < boxes[index][0].right)
+              .map(([, text]) => text);
+        }"""
+    )
+    return found
+
+
 def test_a_phone_shows_one_column_and_dark_is_dark(opened: Callable[..., "Page"]) -> None:
     page = opened(
         "#/models/pump", viewport=PHONE, has_touch=True, is_mobile=True, color_scheme="dark"
@@ -229,6 +321,10 @@ def test_a_phone_shows_one_column_and_dark_is_dark(opened: Callable[..., "Page"]
     # The counterpart of an event of one row is a line of one point, which no browser calls visible.
     page.locator(".event .js-line").last.wait_for()
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    assert overlapping(page) == []
+    page.get_by_role("button", name="Show everything").click()
+    until(page, lambda: page.evaluate(f"{CHART}.layout.xaxis.range[0]") < "2024-03-01T01")
+    assert overlapping(page) == []
     red, green, blue = page.evaluate(
         "getComputedStyle(document.body).backgroundColor.match(/\\d+/g).map(Number)"
     )

@@ -63,7 +63,8 @@ def _take(address: str, folder: Path) -> None:
             page = browser.new_context(**options).new_page()
             page.goto(f"{address}/#/models/telemetry")
             page.locator(".event-row").first.wait_for()
-            scores = list(map(float, page.locator(".event-row .event-score").all_inner_texts()))
+            told = page.locator(".event-row .event-score").all_inner_texts()
+            scores = [float(each.split()[0]) for each in told]  # then comes the severity
             page.locator(".event-row").nth(scores.index(max(scores))).click()
             page.locator(".event .js-line").first.wait_for()
             if "is_mobile" not in options:

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-import numpy as np
-
 from caps.artifacts import replacing, write_text
+from caps.cli.event_columns import GAP, event_columns
 from caps.cli.progress import ProgressLine, progress_line
 from caps.cli.wording import in_options
 from caps.errors import InputError
 from caps.replacing import check_file
-from caps.scoring import FitOptions, carrying
+from caps.scoring import FitOptions
 from caps.series import ReadOptions, Series, need_pyarrow, read, write_moment
 
 if TYPE_CHECKING:
@@ -25,6 +24,10 @@ if TYPE_CHECKING:
 
 TableFormat = Literal["csv", "parquet"]
 MOST_LISTED = 20  # events on screen
+MEANINGS = {
+    "if normal": "if normal: how often, in rows, normal data have an event as strong",
+    "size": "size: mean distance to what was expected, in standard deviations of the surroundings",
+}
 MOST_BY_CHANCE = 2.0  # times the events that are expected: as many of low severity say nothing
 
 
@@ -255,6 +258,7 @@ def print_events(events: "Sequence[Event]", series: "Series", said: str) -> None
     """The headline, then the events as a table, the strongest first, not all if there are many."""
     # As in `progress_line`.
     from rich.console import Console
+    from rich.markup import escape
     from rich.table import Table
 
     console = Console(highlight=False)
@@ -263,48 +267,15 @@ def print_events(events: "Sequence[Event]", series: "Series", said: str) -> None
         return
     count = len(events)
     shown = sorted(events, key=lambda event: (event.p_value or 0.0, -event.score))[:MOST_LISTED]
-    names = "event", "start", "end", "level", "if normal", "kind", "channels", "size"
-    table = Table(*names, box=None, padding=(0, 2, 0, 0))
-    for event in shown:
-        start, end = _when(series, event.start), _when(series, event.end - 1)
-        day, _, hour = end.partition(" ")
-        table.add_row(
-            str(event.number),
-            start,
-            hour if hour and start.startswith(day) else end,
-            event.severity or "",
-            _rarity(event.p_value),
-            event.kind or "",
-            ", ".join(carrying(event.contributions)),
-            "" if event.size is None else f"{event.size:.1f} {event.direction}",
-        )
+    columns = event_columns(shown, series, console.width)
+    table = Table(*columns, box=None, padding=(0, GAP, 0, 0), pad_edge=False)
+    for row in zip(*columns.values(), strict=True):
+        table.add_row(*map(escape, row))
     console.print(table)
-    zone = f"times in {series.timezone}; " if series.time is not None and series.timezone else ""
-    console.print(
-        f"{zone}if normal: how often, in rows, normal data have an event as strong; "
-        "size: mean distance to what was expected, in standard deviations of the surroundings",
-        style="dim",
-    )
+    meant = [
+        f"times in {series.timezone}" if series.time is not None and series.timezone else "",
+        *(text for name, text in MEANINGS.items() if name in columns),
+    ]
+    console.print("; ".join(filter(None, meant)), style="dim")
     if count > len(shown):
         console.print(f"the {len(shown)} strongest of {count}; all are in the files", style="dim")
-
-
-def _rarity(p_value: float | None) -> str:
-    """Short, like a budget.
-
-    >>> _rarity(0.00031), _rarity(0.0), _rarity(None), _rarity(float("nan"))
-    ('1/3,200', '< 1e-6', '', '')
-    """
-    if p_value is None or np.isnan(p_value):
-        return ""
-    return f"1/{float(f'{1 / p_value:.2g}'):,.0f}" if p_value >= 1e-6 else "< 1e-6"
-
-
-def _when(series: Series, row: int) -> str:
-    """The row's time as short as it can be told apart, or its number."""
-    if series.time is None:
-        return str(row)
-    step = series.sampling.step
-    whole_minutes = step is not None and not step % np.timedelta64(60, "s")
-    unit: Literal["m", "s"] = "m" if whole_minutes else "s"
-    return write_moment(series.time[row], unit, timezone=series.timezone)[2:]

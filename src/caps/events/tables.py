@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from caps.events.analysis import Analysis
 from caps.events.events import Event
-from caps.series import Series
+from caps.series import Series, Zoned
 
 CONTRIBUTION = "contribution_"  # before the name of a channel
 TYPES: dict[str, Any] = {
@@ -67,7 +67,7 @@ def event_table(analysis: Analysis, events: Sequence[Event]) -> Any:
 
 
 def _moments(series: Series, rows: list[int]) -> Any:
-    """The times of some rows as the user wrote them, or their numbers."""
+    """The times of some rows as the user wrote them or by the same clock, or their numbers."""
     which: NDArray[np.intp] = np.array(rows, dtype=np.intp)
     if series.time is None:
         return which
@@ -76,4 +76,5 @@ def _moments(series: Series, rows: list[int]) -> Any:
         return taken.time_column
     if getattr(taken.index, "dtype", None) is not None and taken.index.dtype.kind == "M":
         return taken.index
-    return series.time[which]
+    time = series.time[which]
+    return time if series.timezone is None else Zoned(time, series.timezone)

@@ -25,6 +25,13 @@ from caps.series import (
 
 Times = NDArray[np.datetime64]
 
+# How plotly writes a moment of each precision.
+_WRITTEN: dict[Unit, str] = {
+    "D": "%Y-%m-%d",
+    "m": "%Y-%m-%d %H:%M",
+    "s": "%Y-%m-%d %H:%M:%S",
+    "ms": "%Y-%m-%d %H:%M:%S.%L",
+}
 FINEST_DATES = np.timedelta64(1, "ms")  # charts of dates cannot tell finer steps apart
 
 
@@ -60,6 +67,11 @@ class Timeline:
         if self.time is None:
             return "row"
         return self.clock if self.dated else f"seconds since {self.moment(0)}"
+
+    @property
+    def hover(self) -> str:
+        """How plotly writes the moment under the pointer, as finely as `moment` does."""
+        return _WRITTEN[self._precision] if self.dated else ",.6~f"
 
     def positions(self, rows: Rows) -> FloatArray:
         """Where the rows lie on the axis."""
@@ -105,9 +117,12 @@ class Timeline:
         """The coarsest unit in which the times of this axis lose nothing that matters."""
         step = self.sampling.step
         assert self.time is not None
-        if step is None or step >= np.timedelta64(60, "s"):
-            whole_days = bool((self.time == self.time.astype("datetime64[D]")).all())
-            return "D" if whole_days else "m"
+        minute = np.timedelta64(60, "s")
+        if step is None or step >= minute:
+            if (self.time == self.time.astype("datetime64[D]")).all():
+                return "D"
+            whole = bool((self.time == self.time.astype("datetime64[m]")).all())
+            return "m" if whole or (step is not None and not step % minute) else "s"
         if step >= np.timedelta64(1, "s"):
             return "s"
         return "ms" if step >= FINEST_DATES else "us"

@@ -24,7 +24,7 @@ MOST_POINTS, FEWEST_POINTS = 12_000, 2_000
 PANEL_POINTS = 600
 MOST_CHANNELS = 12  # of the overview: those that carry the events
 PANEL_CHANNELS = 3
-MOST_LABELS = 40  # numbers above event bands: more would overlap
+MOST_LABELS = 40  # numbers above event bands; of those that would overlap, the page leaves some out
 MOST_BANDS = 400
 
 # Pixels; a few channels share a height that many would need anyway.
@@ -60,7 +60,7 @@ TIME_AXIS: Chart = {
     "gridcolor": "--grid",
     "zeroline": False,
     "tickangle": 0,
-    "nticks": 7,
+    "ticklabelstandoff": 5,  # clear of the lowest value beside the first one
     "automargin": True,
     "showspikes": True,
     "spikemode": "across",
@@ -100,7 +100,7 @@ def overview_chart(report: Report, timeline: Timeline) -> Chart:
     }
     layout["height"] += LABELS
     layout["margin"]["t"] += LABELS
-    layout["xaxis"] |= {"nticks": 12, "title": {"text": _escaped(timeline.label), "standoff": 4}}
+    layout["xaxis"]["title"] = {"text": _escaped(timeline.label), "standoff": 4}
     shapes, labels = _marks(report, timeline, last)
     layout["shapes"] += shapes
     layout["annotations"] += labels
@@ -187,6 +187,7 @@ def _layout(
             "gridcolor": "--grid",
             "zeroline": False,
             "nticks": 4,
+            "automargin": True,
             "hoverformat": ".5~g",
         }
         names.append(  # above its lines rather than sideways
@@ -209,7 +210,13 @@ def _layout(
         **STYLE,
         "height": total + TOP + BOTTOM,
         "margin": {"l": 52, "r": 12, "t": TOP, "b": BOTTOM},
-        "xaxis": {**TIME_AXIS, **kind, "anchor": anchor, "range": list(extent)},
+        "xaxis": {
+            **TIME_AXIS,
+            **kind,
+            "hoverformat": timeline.hover,
+            "anchor": anchor,
+            "range": list(extent),
+        },
         **axes,
         "shapes": [],
         "annotations": names,
@@ -229,7 +236,9 @@ def _line(
     thin = thin_line(values, points, timeline, start)
     x, y, lonely = timeline.positions(thin.rows), thin.values, thin.lonely
     trace = {"type": "scatter", "xaxis": "x", "yaxis": f"y{_suffix(index)}", "name": _escaped(name)}
-    lines = {**trace, "mode": "lines", "x": x, "y": _compact(y), "line": line}
+    # The value alone: points of thinned lines lie beside each other by less than can be seen.
+    value = {"hovertemplate": "%{y}"}
+    lines = {**trace, **value, "mode": "lines", "x": x, "y": _compact(y), "line": line}
     if not lonely.any():
         return [lines]
     dots = {
@@ -244,16 +253,20 @@ def _line(
 
 
 def _marks(report: Report, timeline: Timeline, score: int) -> tuple[list[Chart], list[Chart]]:
-    """Bands of the training part and the strongest events, what is written above, the threshold."""
-    above = {"yref": "paper", "y": 1, "yanchor": "bottom", "yshift": 18, "showarrow": False}
+    """Bands of the training part and the strongest events, their numbers above, the threshold."""
+    above = {
+        "name": "event",
+        "yref": "paper",
+        "y": 1,
+        "yanchor": "bottom",
+        "yshift": 18,
+        "showarrow": False,
+    }
     shapes, labels = [], []
     if report.training_end:
-        trained = report.training_start, report.training_end
-        extent, font = timeline.extent(*trained), {"color": "--soft", "size": 11}
         look = {"name": "training", "fillcolor": "--training", "line": {"width": 0}}
+        extent = timeline.extent(report.training_start, report.training_end)
         shapes.append(band(extent) | look)
-        text = {"text": "training part", "x": extent[0], "xanchor": "left", "font": font}
-        labels.append(above | text)
     strongest = sorted(report.events, key=lambda event: -event.score)[:MOST_BANDS]
     for rank, event in enumerate(strongest):
         extent, font = timeline.extent(event.start, event.end), {"color": "--event", "size": 12}

@@ -1,7 +1,6 @@
 """From a `Report` to one HTML file that needs nothing else: its words, tables and charts."""
 
 import base64
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from caps.report.charts import MOST_BANDS, band, overview_chart, panel_chart, sh
 from caps.report.content import EventCard, Report
 from caps.scoring import carrying
 from caps.series import duration
+from caps.wording import listed
 
 MOST_PANELS = 40  # charts of single events: the strongest
 MOST_ROWS = 1_000  # of the table of events: the strongest
@@ -217,9 +217,3 @@ def alarms(expected: float) -> str:
 def carriers(event: EventCard, most: int = 3) -> str:
     """The channels that carry an event, as every other output names them."""
     return listed(carrying(event.contributions), most)
-
-
-def listed(names: Sequence[str], most: int = 8) -> str:
-    """Names in a row, the rest counted."""
-    rest = len(names) - most
-    return ", ".join(names[:most]) + (f" and {rest} more" if rest > 0 else "")

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from caps.series.layout import is_time_name
     from caps.series.moments import Time, Unit, local_times, read_moment, write_moment
     from caps.series.options import READ_OPTIONS, ReadOptions
-    from caps.series.origin import Origin
+    from caps.series.origin import Origin, Zoned
     from caps.series.quality import duration, lasting
     from caps.series.quantities import MISSING_WORDS, Marks, read_quantities
     from caps.series.reading import Format, read, read_many, scan
@@ -41,6 +41,7 @@ __all__ = [
     "SlidingWindows",
     "Time",
     "Unit",
+    "Zoned",
     "bridge",
     "chunked_windows",
     "duration",

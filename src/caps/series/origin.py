@@ -45,7 +45,7 @@ class Origin:
         if self.time_name is not None and self.time_column is not None:
             head[self.time_name] = self.time_column
         elif self.time_name is not None and time is not None:
-            head[self.time_name] = time if timezone is None else _Zoned(time, timezone)
+            head[self.time_name] = time if timezone is None else Zoned(time, timezone)
         if self.library is None:
             return {name: _as_numpy(column) for name, column in {**head, **columns}.items()}
         import narwhals as nw  # a tenth of a second that arrays do without
@@ -67,7 +67,7 @@ class Origin:
             if isinstance(column, nw.Series):
                 # `.array` drops the labels, so that rows are matched by position, not by label.
                 arrays[name] = column.to_pandas().array
-            elif isinstance(column, _Zoned):
+            elif isinstance(column, Zoned):
                 arrays[name] = pd.DatetimeIndex(column.utc, tz="UTC").tz_convert(column.zone)
             else:
                 arrays[name] = column
@@ -75,8 +75,8 @@ class Origin:
 
 
 @dataclass(frozen=True, slots=True)
-class _Zoned:
-    """Times in UTC to be shown in a zone."""
+class Zoned:
+    """Times in UTC that a frame shall show in a zone."""
 
     utc: TimeArray
     zone: str
@@ -84,7 +84,7 @@ class _Zoned:
 
 def _as_numpy(column: Any) -> NDArray[Any]:
     """As numpy, which knows no zones: times stay in UTC."""
-    return np.asarray(column.utc if isinstance(column, _Zoned) else column)
+    return np.asarray(column.utc if isinstance(column, Zoned) else column)
 
 
 def _as_narwhals(name: str, column: Any, library: Any) -> "nw.Series[Any]":
@@ -92,7 +92,7 @@ def _as_narwhals(name: str, column: Any, library: Any) -> "nw.Series[Any]":
 
     if isinstance(column, nw.Series):
         return column.alias(name)
-    if isinstance(column, _Zoned):
+    if isinstance(column, Zoned):
         utc = nw.new_series(name, column.utc, backend=library)
         return utc.dt.replace_time_zone("UTC").dt.convert_time_zone(column.zone)
     # Objects and text go over as Python values: as arrays some libraries would keep them opaque.

@@ -4,6 +4,7 @@
     models/NAME/record.json      which fit is in force, and its alarm budget
     models/NAME/fit.json         the fit under way, or why the last one failed
     models/NAME/fit-ID/          a finished fit: facts.json and model/
+    models/NAME/marks.json       what people marked as known anomalies
     models/NAME/streams/ID/      the state of a stream, whatever fit is in force
 
 A folder is complete when it has its final name. Only the service writes `record.json`, so a
@@ -32,11 +33,11 @@ from caps.serve.schemas import NAME, SeriesFacts
 DATA, SERIES, RECORD, FIT, FACTS, MODEL = (
     "data.csv", "series.json", "record.json", "fit.json", "facts.json", "model",
 )  # fmt: skip
-STREAMS = "streams"
+STREAMS, MARKS = "streams", "marks.json"
 UNFINISHED, FINISHED = ".new-", "fit-"
 FIT_ID = rf"^{FINISHED}[0-9a-f]{{12}}$"
 # Left by a killed process: a folder on its way in or out, a file or folder half written.
-LEFT = re.compile(rf"\{UNFINISHED}.*|\.({RECORD}|{FIT})\..*")
+LEFT = re.compile(rf"\{UNFINISHED}.*|\.({RECORD}|{FIT}|{MARKS})\..*")
 
 log = logging.getLogger("caps.serve")
 
@@ -78,6 +79,13 @@ class Pending(Record):
     failed: bool = False
     problem: str = ""
     remedy: str = ""
+
+
+class Marks(BaseModel):
+    """What people marked in a series: rows, the end exclusive."""
+
+    series: str
+    spans: list[tuple[int, int]]
 
 
 class FitFacts(BaseModel):
@@ -255,6 +263,21 @@ class ModelFolder(_Folder):
             failure = {"failed": True, "problem": problem, "remedy": remedy}
             _write(path / FIT, pending.model_copy(update=failure))
         self._tidy(path)
+
+    def dismiss(self, name: str) -> None:
+        """Forget a fit that failed beside one in force."""
+        path, pending = self.existing(name), self.pending(name)
+        if self.record(name) is not None and pending is not None and pending.failed:
+            (path / FIT).unlink()
+
+    def marked(self, name: str) -> Marks | None:
+        """What was marked; None if nobody did so far."""
+        path = self.existing(name) / MARKS
+        return read_facts(Marks, path) if path.exists() else None
+
+    def set_marks(self, name: str, marks: Marks) -> None:
+        """Note what is marked; it outlives fits."""
+        _write(self.existing(name) / MARKS, marks)
 
     def set_alarms(self, name: str, alarms: str) -> None:
         """Note another alarm budget, also for a fit that will be in force soon."""

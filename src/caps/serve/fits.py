@@ -19,7 +19,7 @@ from caps.serve.settings import Settings
 log = logging.getLogger("caps.serve")
 
 RETRY_FIT = 30  # seconds, told to those who find the queue full
-STOPPED = "the service stopped during this fit"
+STOPPED, CANCELLED = "the service stopped during this fit", "the fit was cancelled"
 UNKNOWN = "the fit did not end well", "see the service's log; fit again"
 AGAIN = "make room on its disk, and start the service again or fit again"
 
@@ -35,7 +35,7 @@ class Fit:
     share: float = 0.0
     started: float | None = None  # on the monotonic clock
     worker: Worker | None = None
-    cancelled: bool = False
+    cancelled: str = ""  # why
     task: asyncio.Task[None] | None = None
 
     @property
@@ -63,7 +63,7 @@ class Fits:
     def ask(self, name: str, request: dict[str, Any]) -> None:
         """Queue a fit of the model `name`; needs a running event loop."""
         if name in self.active:
-            raise taken(f"a fit of {name!r} is under way", "wait for it or delete the model")
+            raise taken(f"a fit of {name!r} is under way", "wait for it or cancel it")
         if self.waiting >= self.settings.waiting_fits:
             raise busy("fits", RETRY_FIT)
         fit = Fit(name, request, self.models.begin(name, request))
@@ -92,14 +92,14 @@ class Fits:
         """Fits that have."""
         return len(self.active) - self.waiting
 
-    async def cancel(self, name: str) -> None:
+    async def cancel(self, name: str, why: str = CANCELLED) -> None:
         """End the fit of `name`, if there is one, and wait until its process is gone."""
         fit = self.active.get(name)
         if fit is None or fit.task is None:
             return
-        fit.cancelled = True
+        fit.cancelled = why
         if fit.worker is None:
-            self._give_up(fit, "cancelled", "the fit was cancelled")
+            self._give_up(fit, "cancelled", why)
         else:
             fit.worker.process.kill()  # `_follow` is told by the end of its pipe
         await asyncio.wait([fit.task])
@@ -112,7 +112,7 @@ class Fits:
         if running:
             await asyncio.wait(running, timeout=self.settings.grace_seconds)
         for name in list(self.active):
-            await self.cancel(name)
+            await self.cancel(name, STOPPED)
 
     def _give_up(self, fit: Fit, outcome: str, problem: str) -> None:
         """Let go of a fit that waits."""
@@ -171,7 +171,7 @@ class Fits:
         if fit.out.is_dir():
             self._settle(fit, "fitted")
         elif fit.cancelled:
-            self._settle(fit, "cancelled", STOPPED, "fit again")
+            self._settle(fit, "cancelled", fit.cancelled, "fit again")
         elif failure:
             self._settle(fit, "failed", failure["problem"], failure["remedy"])
         else:

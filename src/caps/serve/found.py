@@ -12,7 +12,7 @@ from caps.estimator import CAPS
 from caps.events import Analysis, ChannelView, Nearest, event_table, score_table
 from caps.events import Event as FoundEvent
 from caps.report import KINDS, analysed_report, budgets_of, rarity, render_report
-from caps.scoring import alarm_rate
+from caps.scoring import alarm_rate, carrying
 from caps.series import write_moment
 from caps.serve.files import FitFacts
 from caps.serve.lines import Axis, listed
@@ -144,6 +144,7 @@ def _answer(event: FoundEvent, axis: Axis) -> Event:
     return Event(
         **event.to_dict() | times,
         number=event.number,
+        carriers=carrying(event.contributions),
         lasting=axis.timeline.lasting(event.start, event.end),
         extent=axis.timeline.extent(event.start, event.end),
     )

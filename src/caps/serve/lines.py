@@ -9,7 +9,7 @@ from caps.arrays import FloatArray
 from caps.plots import Timeline, thin_line
 from caps.scoring import FitOptions, rows_to_learn
 from caps.series import Series
-from caps.serve.schemas import Line, Lines, Proposal, Rows, Span, Window
+from caps.serve.schemas import Line, Lines, Mark, Proposal, Rows, Span, Window
 
 
 class Axis:
@@ -55,6 +55,12 @@ class Axis:
             why=learned.why,
         )
 
+    def mark(self, start: int, end: int) -> Mark:
+        """Marked rows."""
+        first, last = self.moment(start), self.moment(end - 1)
+        extent = self.timeline.extent(start, end)
+        return Mark(start=start, end=end, first=first, last=last, extent=extent)
+
     def lines(self, window: Window, usual: Sequence[str]) -> Lines:
         """The channels asked for or the usual ones, and one row beyond on either side."""
         start, end = self.rows(window)
@@ -65,6 +71,7 @@ class Axis:
         return Lines(
             dated=self.timeline.dated,
             label=self.timeline.label,
+            hover=self.timeline.hover,
             extent=self.timeline.extent(0, len(self.series)),
             step=right - left,
             rows=(start, end),

@@ -1,12 +1,14 @@
 """Endpoints for models: fit, score, events, alarm budget, report."""
 
+from collections.abc import Sequence
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Response
 
 from caps.errors import CapsError, InputError
-from caps.scoring import FitOptions, alarm_rate, rows_to_learn
+from caps.scoring import FitOptions, alarm_rate, rows_to_learn, spans_of
 from caps.series import Series, read
+from caps.serve.files import Marks
 from caps.serve.found import Found, events_of
 from caps.serve.lines import Axis, listed
 from caps.serve.refusals import missing, taken
@@ -20,9 +22,12 @@ from caps.serve.schemas import (
     FitRequest,
     FitState,
     Lines,
+    Mark,
+    Marked,
     ModelFacts,
     ModelWindow,
     Name,
+    Place,
     ScoreRequest,
     Scores,
     SeriesName,
@@ -69,6 +74,30 @@ def model_routes(service: Service) -> APIRouter:
         service.models.existing(name)
         await service.fits.cancel(name)
         service.models.delete(name)
+
+    @router.delete("/{name}/fit", responses=problems(404))
+    async def cancel_fit(name: Name) -> ModelFacts:
+        """Cancel a fit under way, or forget one that failed; an older one stays in force."""
+        service.models.existing(name)
+        await service.fits.cancel(name)
+        service.models.dismiss(name)
+        return describe(service, name)
+
+    @router.get("/{name}/marks", responses=known)
+    async def list_marks(name: Name) -> list[Mark]:
+        """What people marked as known anomalies; those of the fit if nobody did so far."""
+        record, marks = service.models.ready(name), service.models.marked(name)
+        series = record.request.series
+        spans = marks.spans if marks and marks.series == series else record.request.known
+        return await service.query_series(series, lambda axis: marks_on(axis, spans))
+
+    @router.put("/{name}/marks", responses=known | body)
+    async def set_marks(name: Name, request: Marked) -> list[Mark]:
+        """Mark known anomalies, in place of those marked so far; the next fit may be given them."""
+        series = service.models.ready(name).request.series
+        marked = await service.query_series(series, lambda axis: marks_on(axis, request.marks))
+        service.models.set_marks(name, Marks(series=series, spans=request.marks))
+        return marked
 
     @router.put("/{name}/alarms", responses=known | body)
     async def set_alarms(name: Name, request: Alarms) -> ModelFacts:
@@ -124,7 +153,8 @@ def model_routes(service: Service) -> APIRouter:
     @router.get("/{name}/report", responses=known | _file("text/html"), response_class=Response)
     async def report(name: Name, asked: Annotated[Asked, Query()]) -> Response:
         """The report: one HTML file that opens offline."""
-        text = await service.query(name, asked, lambda found: found.report(name), quick=False)
+        title = name if asked.series is None else f"{name} on {asked.series}"
+        text = await service.query(name, asked, lambda found: found.report(title), quick=False)
         return _download(text, "text/html", f"{name}-report.html")
 
     return router
@@ -151,6 +181,11 @@ def describe(service: Service, name: str) -> ModelFacts:
         seconds=facts.seconds if facts else None,
         fit=service.fits.state(name, pending),
     )
+
+
+def marks_on(axis: Axis, spans: Sequence[tuple[Place, Place]]) -> list[Mark]:
+    """Marked rows or moments, in order of time."""
+    return [axis.mark(*span) for span in sorted(spans_of(axis.series, spans))]
 
 
 def _damaged(name: str, error: CapsError) -> ModelFacts:

@@ -11,7 +11,8 @@ from caps.series import READ_OPTIONS, ReadOptions
 # Starts with a letter or digit: no hidden file, no "..", no separator can be named.
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
 Name = Annotated[str, Field(pattern=NAME, max_length=64, examples=["pump-4"])]
-Place = Annotated[int, Field(ge=0, le=10**12)] | Annotated[str, Field(min_length=1, max_length=40)]
+Row = Annotated[int, Field(ge=0, le=10**12)]
+Place = Row | Annotated[str, Field(min_length=1, max_length=40)]
 Budget = Annotated[str, Field(min_length=1, max_length=40, examples=["1/day", "1/1000"])]
 Position = float  # on the axis of a chart: milliseconds since 1970, or rows
 Edge = Annotated[Position | None, Field(allow_inf_nan=False, description="position on the axis")]
@@ -52,6 +53,9 @@ class Upload(_Reading):  # type: ignore[misc, valid-type]
         description="channels; all numbers but labels if left out",
     )
     exclude: list[str] = Field([], max_length=1000, description="columns to leave out")
+    like: Name | None = Field(
+        None, description="a stored series: this one is read as that was where nothing is given"
+    )
 
     def options(self) -> dict[str, Any]:
         """What `caps.series.read` is to be given, as JSON values."""
@@ -136,6 +140,7 @@ class Lines(BaseModel):
 
     dated: bool
     label: str
+    hover: str = Field(description="format of the moment under a pointer, as d3 writes it")
     extent: tuple[Position, Position] = Field(description="of the whole series")
     step: Position
     rows: tuple[int, int] = Field(description="rows shown, the end exclusive")
@@ -157,6 +162,18 @@ class Proposal(Rows):
 
     extent: tuple[Position, Position] = Field(description="on the axis")
     why: str = Field(description="empty where it is simply the first half")
+
+
+class Mark(Rows):
+    """Rows that somebody marked as a known anomaly."""
+
+    extent: tuple[Position, Position]
+
+
+class Marked(Strict):
+    """All marks of a model: rows of the series of its fit, the end exclusive."""
+
+    marks: list[tuple[Row, Row]] = Field(max_length=1000)
 
 
 # Columns of times belong to an upload, weights to the service.
@@ -292,6 +309,7 @@ class Event(AnyEvent):
     lasting: str
     extent: tuple[Position, Position]
     channel: str
+    carriers: list[str] = Field(description="the channels that carry it, the largest share first")
 
 
 class Scores(BaseModel):

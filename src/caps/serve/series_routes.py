@@ -1,8 +1,9 @@
 """Endpoints for series: a file is written as it arrives, refused as soon as it is too much."""
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
 from starlette.requests import ClientDisconnect
@@ -57,7 +58,8 @@ def series_routes(service: Service) -> APIRouter:
         with service.series.adding(asked.name) as folder:
             path = await take_in(request, folder, service.settings)
             pool = service.viewers if path.stat().st_size < QUICK else service.long_viewers
-            return await pool.run(lambda: note_upload(path, asked))
+            like = None if asked.like is None else service.series.facts(asked.like).options
+            return await pool.run(lambda: note_upload(path, asked, like))
 
     @router.get("")
     async def list_series() -> list[SeriesFacts]:
@@ -122,11 +124,14 @@ async def take_in(request: Request, folder: Path, settings: Settings) -> Path:
     return path
 
 
-def note_upload(path: Path, upload: Upload) -> StoredSeries:
+def note_upload(path: Path, upload: Upload, like: Mapping[str, Any] | None = None) -> StoredSeries:
     """Read the file, and write down beside it what was read."""
     options = upload.options()
+    if like is not None:
+        given = {name: value for name, value in options.items() if value not in (None, [])}
+        options = {**options, **like, **given}
     series = read_upload(path, upload.file, options)
-    step, time = series.sampling.step, series.time
+    step, time, zone = series.sampling.step, series.time, series.timezone
     facts = StoredSeries(
         name=upload.name,
         file=upload.file,
@@ -134,8 +139,8 @@ def note_upload(path: Path, upload: Upload) -> StoredSeries:
         uploaded=datetime.now(UTC).isoformat(timespec="milliseconds"),
         rows=len(series),
         channels=list(series.channels),
-        start=None if time is None else write_moment(time[0], "s", separator="T"),
-        end=None if time is None else write_moment(time[-1], "s", separator="T"),
+        start=None if time is None else write_moment(time[0], "s", timezone=zone, separator="T"),
+        end=None if time is None else write_moment(time[-1], "s", timezone=zone, separator="T"),
         step=None if step is None else duration(step),
         notes=in_fields(series.notes()),
     )

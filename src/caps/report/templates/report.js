@@ -38,10 +38,27 @@
   }
   for (const budget of report.budgets) budget.bands.forEach(dated);
 
+  // As many ticks, and as many numbers above events, as do not overlap at this width.
+  const TICK = 75, LABEL = 22; // pixels
+  const ticks = (place) => Math.max(2, Math.floor(place.clientWidth / TICK));
+  const labels = (place, { annotations, xaxis }) => {
+    const [left, right] = xaxis.range.map(position);
+    const least = (LABEL * (right - left)) / place.clientWidth;
+    const kept = []; // they come in order of strength
+    return annotations.filter((each) => {
+      if (each.name !== "event") return true;
+      const at = position(each.x);
+      const free = at >= left && at <= right && kept.every((other) => Math.abs(other - at) >= least);
+      if (free) kept.push(at);
+      return free;
+    });
+  };
   const draw = (place) => {
     const { data, layout } = report.charts[place.dataset.chart];
     place.dataset.drawn = "yes";
-    return Plotly.react(place, colours(data), colours(layout), config);
+    layout.xaxis.nticks = ticks(place);
+    const shown = { ...layout, annotations: labels(place, layout) };
+    return Plotly.react(place, colours(data), colours(shown), config);
   };
   const places = [...document.querySelectorAll("[data-chart]")];
   const drawLater = new IntersectionObserver((entries) => {
@@ -116,8 +133,11 @@
   };
 
   draw(overview).then(() => {
-    overview.on("plotly_relayout", () => {
-      report.charts.overview.layout.xaxis.range = overview.layout.xaxis.range;
+    overview.on("plotly_relayout", (change) => {
+      if (change.annotations) return;
+      const { layout } = report.charts.overview;
+      layout.xaxis.range = overview.layout.xaxis.range;
+      Plotly.relayout(overview, { "xaxis.nticks": ticks(overview), annotations: colours(labels(overview, layout)) });
     });
     document.querySelector(".tools").hidden = false;
     if (!slider) return;

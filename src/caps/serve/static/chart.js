@@ -1,7 +1,7 @@
 // A chart of channels and score that asks the service for just the points the zoom can show.
 import { moment, position, written } from "./moments.js";
 
-const TOP = 22, BOTTOM = 36, BETWEEN = 26, SCORE = 104, MOST_BANDS = 500;
+const TOP = 22, BOTTOM = 36, BETWEEN = 26, SCORE = 104, MOST_BANDS = 500, TICK = 75; // pixels, but for the bands
 const CONFIG = { responsive: true, displayModeBar: false, showTips: false, doubleClick: false, scrollZoom: false };
 const DAY = 86_400_000;
 const TICKS = [
@@ -22,12 +22,13 @@ export const style = () => ({
   hoverlabel: { bgcolor: colour("--hover"), bordercolor: colour("--line"),
     font: { color: colour("--ink") }, namelength: -1 },
 });
-export const timeAxis = (dated) => ({
-  ...(dated ? { type: "date", tickformatstops: TICKS } : { type: "linear" }),
-  gridcolor: colour("--grid"), zeroline: false, tickangle: 0, nticks: 7, automargin: true,
+export const timeAxis = ({ dated, hover }, place) => ({
+  ...(dated ? { type: "date", tickformatstops: TICKS } : { type: "linear" }), hoverformat: hover,
+  gridcolor: colour("--grid"), zeroline: false, tickangle: 0, ticklabelstandoff: 5, automargin: true,
+  nticks: Math.max(2, Math.floor(place.clientWidth / TICK)), // as many as do not overlap
 });
 export const valueAxis = (domain) => ({
-  domain, fixedrange: true, gridcolor: colour("--grid"), zeroline: false, nticks: 4, hoverformat: ".5~g",
+  domain, fixedrange: true, gridcolor: colour("--grid"), zeroline: false, nticks: 4, automargin: true, hoverformat: ".5~g",
 });
 export const heading = (text, y) => ({
   text: `<b>${shown(text)}</b>`, xref: "paper", x: 0, xanchor: "left", yref: "paper", y, yanchor: "bottom",
@@ -131,7 +132,7 @@ export class Chart {
       this.annotations.push(heading(line === score ? "score" : line.name, domain[1]));
       data.push({
         type: "scatter", mode: "lines", name: shown(line.name), x: line.x.map((x) => moment(dated, x)), y: line.y,
-        xaxis: "x", yaxis: `y${number}`, connectgaps: false, line: { color: colour(role), width: 1.3 },
+        xaxis: "x", yaxis: `y${number}`, connectgaps: false, hovertemplate: "%{y}", line: { color: colour(role), width: 1.3 },
         ...(line === score ? { fill: "tozeroy", fillcolor: colour("--score-fill") } : {}),
       });
     });
@@ -141,7 +142,7 @@ export class Chart {
     const layout = {
       ...style(), ...axes, height: total + TOP + BOTTOM, margin: { l: 52, r: 12, t: TOP, b: BOTTOM },
       dragmode: this.dragmode(), annotations: this.annotations,
-      xaxis: { ...timeAxis(dated), anchor: `y${last}`, range: this.view.map((edge) => moment(dated, edge)),
+      xaxis: { ...timeAxis(this.lines, this.place), anchor: `y${last}`, range: this.view.map((edge) => moment(dated, edge)),
         ...(label ? { title: { text: shown(label), standoff: 4 } } : {}) },
     };
     layout.shapes = this.shapes();

@@ -1,6 +1,6 @@
 // One event: its kind, its reason, and its normal counterpart under what was measured.
 import { colour, heading, style, timeAxis, valueAxis } from "./chart.js";
-import { h } from "./elements.js";
+import { h, legend } from "./elements.js";
 import { moment } from "./moments.js";
 
 const HEIGHT = 150, BETWEEN = 26;
@@ -18,7 +18,8 @@ const effect = (explanation) => {
   return `${words[explanation.direction] ?? "off normal"} by ${explanation.size.toPrecision(2)} local standard deviations`;
 };
 
-const draw = (place, explanation, dated) => {
+const draw = (place, explanation, lines) => {
+  const { dated } = lines;
   const total = explanation.channels.length * (HEIGHT + BETWEEN) - BETWEEN;
   const data = [], annotations = [], axes = {};
   explanation.channels.forEach((view, number) => {
@@ -29,7 +30,7 @@ const draw = (place, explanation, dated) => {
     const x = view.x.map((each) => moment(dated, each));
     // A line through one row alone would not be seen.
     const mode = (y) => (y.filter((each) => each !== null).length < 3 ? "lines+markers" : "lines");
-    const line = (label, y, looks) => ({ type: "scatter", mode: mode(y), name: label, x, y, yaxis: `y${name}`, line: looks });
+    const line = (label, y, looks) => ({ type: "scatter", mode: mode(y), name: label, x, y, yaxis: `y${name}`, line: looks, hovertemplate: "%{y}" });
     data.push(
       line("normal", view.counterpart, { color: colour("--normal"), width: 2.2, dash: "dot" }),
       line("measured", view.values, { color: colour("--series"), width: 1.4 }));
@@ -37,17 +38,18 @@ const draw = (place, explanation, dated) => {
   const [left, right] = explanation.event.extent;
   return Plotly.react(place, data, {
     ...style(), ...axes, annotations, height: total + 62, margin: { l: 52, r: 12, t: 22, b: 40 }, dragmode: false,
-    xaxis: { ...timeAxis(dated), fixedrange: true, anchor: `y${explanation.channels.length > 1 ? explanation.channels.length : ""}` },
+    xaxis: { ...timeAxis(lines, place), fixedrange: true, anchor: `y${explanation.channels.length > 1 ? explanation.channels.length : ""}` },
     shapes: [{ type: "rect", layer: "below", yref: "paper", y0: 0, y1: 1, x0: moment(dated, left),
       x1: moment(dated, right), fillcolor: colour("--band"), line: { color: colour("--band-edge"), width: 1 } }],
   }, { responsive: true, displayModeBar: false });
 };
 
-export const eventCard = (explanation, dated, { mark, close }) => {
+export const eventCard = (explanation, lines, { mark, close }) => {
   const { event } = explanation;
   const place = h("div", { class: "chart small", role: "img",
     "aria-label": "What was measured during the event, and what would have been normal." });
-  const when = event.start === null ? `rows ${event.start_row} to ${event.end_row - 1}` : `${event.start} to ${event.end}`;
+  const [from, to] = event.start === null ? [`row ${event.start_row}`, event.end_row - 1] : [event.start, event.end];
+  const when = event.end_row - event.start_row > 1 ? `${from} to ${to}` : from;
   const card = h("article", { class: "card event", id: "event", tabindex: "-1", "aria-labelledby": "event-title" },
     h("div", { class: "event-head" },
       h("h2", { id: "event-title" }, h("span", { class: "badge" }, event.number), " ", explanation.kind
@@ -57,18 +59,17 @@ export const eventCard = (explanation, dated, { mark, close }) => {
     h("p", { class: "reason" }, explanation.reason),
     h("div", { class: "event-body" },
       h("div", {},
-        h("p", { class: "legend soft" }, h("span", {}, h("i", { class: "key series" }), "measured"),
-          h("span", {}, h("i", { class: "key normal" }), "normal counterpart")),
+        legend([["series", "measured"], ["normal", "normal counterpart: what was expected"], ["band", "event"]]),
         place),
       h("dl", {},
         explanation.meaning ? fact("Kind", `${explanation.kind}: ${explanation.meaning}`) : fact("Kind", "not certain enough to be named"),
         fact("Effect", effect(explanation)),
         fact("Score", `${event.score.toFixed(3)}; normal data have an event as strong ${explanation.rarity}`),
         fact("Channels", bars(explanation.contributions)))),
-    h("div", { class: "actions" },
+    mark && h("div", { class: "actions" },
       h("button", { type: "button", onclick: mark }, "Mark as known anomaly")));
   const dark = matchMedia("(prefers-color-scheme: dark)");
-  const paint = () => draw(place, explanation, dated);
+  const paint = () => draw(place, explanation, lines);
   dark.addEventListener("change", paint);
   const purge = () => {
     dark.removeEventListener("change", paint);

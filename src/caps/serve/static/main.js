@@ -6,7 +6,7 @@ import { found } from "./found.js";
 
 const views = [
   [/^#\/series\/([^/]+)$/, setup],
-  [/^#\/models\/([^/]+)$/, found],
+  [/^#\/models\/([^/]+)(?:\/([^/]+))?$/, found],
   [/^/, start],
 ];
 let leave = null;
@@ -19,8 +19,8 @@ const route = async () => {
   alert(null);
   const main = document.getElementById("main");
   const [pattern, view] = views.find(([each]) => each.test(location.hash));
-  const [, name] = pattern.exec(location.hash);
-  const left = await attempt(() => view(main, name));
+  const [, ...names] = pattern.exec(location.hash);
+  const left = await attempt(() => view(main, ...names));
   if (mine === visit) leave = left ?? null;
   else left?.();
 };

@@ -1,25 +1,26 @@
 // Choosing what to learn from: channels, the training part, the alarm budget.
 import { get, put } from "./api.js";
 import { Chart } from "./chart.js";
+import { drawn } from "./drawn.js";
 import { attempt, counted, fill, h } from "./elements.js";
 import { chartPlace, tools } from "./tools.js";
 
-const MOST_SHOWN = 6;
 const STEPS = 1000; // of the sliders
 
 export const setup = async (main, name) => {
   const series = await get(`/v1/series/${name}`);
   document.title = `${series.file} · CAPS`;
-  const chosen = new Set(series.channels.slice(0, 16));
+  const chosen = new Set(series.channels);
   const place = chartPlace("The series, and the part to learn from.");
   let training = null;
 
   const chart = new Chart(place, {
     load: (left, right, points) => get(`/v1/series/${name}/lines`, {
-      left, right, points, channels: [...chosen].slice(0, MOST_SHOWN) }),
+      left, right, points, channels: columns.names() }),
     brushed: (left, right) => choose(left, right),
   });
 
+  const columns = drawn(series.channels, [], () => attempt(() => chart.show(...chart.view)));
   const summary = h("p", { class: "summary", "aria-live": "polite" });
   const sliders = ["First row", "Last row"].map((label, end) => h("input", {
     type: "range", min: 0, max: STEPS, value: end ? STEPS / 2 : 0, "aria-label": `${label} to learn from`,
@@ -58,17 +59,22 @@ export const setup = async (main, name) => {
     .map(([value, text]) => h("option", { value }, text)));
   const go = h("button", { type: "submit", class: "primary" }, "Fit");
 
-  const picked = (event) => {
-    const { value, checked } = event.target;
-    if (checked) chosen.add(value);
-    else if (chosen.size > 1) chosen.delete(value);
-    else event.target.checked = true; // one channel at least
-    const [left, right] = chart.view;
-    attempt(() => chart.show(left, right));
+  const boxes = series.channels.map((value) => h("input", { type: "checkbox", value, checked: true,
+    onchange: () => choosing() }));
+  const choosing = () => {
+    for (const box of boxes) {
+      if (box.checked) chosen.add(box.value);
+      else chosen.delete(box.value);
+    }
+    go.disabled = chosen.size === 0;
   };
-  const chips = h("fieldset", { class: "chips" }, h("legend", {}, "Columns"), series.channels.map((channel) =>
-    h("label", {}, h("input", { type: "checkbox", value: channel, checked: chosen.has(channel), onchange: picked }),
-      h("span", {}, channel))));
+  const all = (text, checked) => h("button", { type: "button", class: "quiet", onclick: () => {
+    for (const box of boxes) box.checked = checked;
+    choosing();
+  } }, text);
+  const chips = h("fieldset", { class: "chips" }, h("legend", {}, "Columns to learn from"),
+    boxes.length > 2 ? [all("All", true), all("None", false)] : null,
+    boxes.map((box) => h("label", {}, box, h("span", {}, box.value))));
 
   const fit = (event) => {
     event.preventDefault();
@@ -97,7 +103,7 @@ export const setup = async (main, name) => {
           { name: "Choose", brushing: true, hint: "Drag over a span that is mostly normal: CAPS learns from it." },
           { name: "Zoom", brushing: false, hint: "Drag to zoom in, double-click for everything." }]),
         place,
-        h("div", { class: "sliders" }, sliders)),
+        h("div", { class: "sliders" }, sliders), columns.place),
       h("div", { class: "row" }, summary,
         h("label", { class: "field" }, "False alarms you accept", budgets), go)),
     series.notes.length ? h("details", { class: "notes" }, h("summary", {}, counted(series.notes.length, "remark")),
