@@ -38,7 +38,7 @@ def test_channels_and_times_stay_on_one_line_where_there_is_no_room_for_all(
     series = read(pd.DataFrame({"time": times, "cpu": np.zeros(ROWS)}))
     shares = {"requests": 0.4, "latency_p99": 0.3, "cpu": 0.3}
     more = {"direction": "down", "size": 12.34, "contributions": shares}
-    print_events([Event(1, 40, 60, 50, 0.9964, 3e-6, "periodic", **more)], series)
+    print_events([Event(1, 40, 60, 50, 0.9964, 3e-6, "periodic", **more)], series, "1 event")
     heads, line, *_ = capsys.readouterr().out.splitlines()[1:]
     assert heads.split() == ["event", "start", "end", "level", "kind", "channels", "size"]
     expected = "1 24-12-31 23:20 25-01-01 00:55 medium periodic requests 12.3 down"
@@ -60,7 +60,7 @@ def test_of_thirty_columns_those_to_blame_are_named(
     times = pd.date_range("2024-03-01", periods=ROWS, freq="5min")
     series = read(pd.DataFrame({"time": times, "cpu": np.zeros(ROWS)}))
     more = {"direction": "both", "size": 1.0, "contributions": shares}
-    print_events([Event(1, 10, 13, 11, 0.9, 1e-3, **more)], series)
+    print_events([Event(1, 10, 13, 11, 0.9, 1e-3, **more)], series, "1 event")
     line = capsys.readouterr().out.splitlines()[2]
     assert line.startswith("1      24-03-01 00:50  01:00  low")
     assert said in line

@@ -30,7 +30,7 @@ def metrics(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
     with pytest.raises(SystemExit) as stop:
-        main([str(argument) for argument in (*arguments, "--no-detector")])
+        main([str(argument) for argument in arguments])
     shown = capsys.readouterr()
     assert stop.value.code == 0, shown.err
     return shown.out

@@ -101,7 +101,7 @@ def test_a_label_that_is_named_is_used_and_asked_for_again(
 def test_a_model_reads_files_as_it_was_told_to_when_it_was_fitted(
     capsys: pytest.CaptureFixture[str], two_clocks: Path, weights: str
 ) -> None:
-    options = ["--time", "stamp", "--columns", "load", "--pretrained", weights]
+    options = ["--time", "stamp", "--columns", "load", "--train", "all", "--pretrained", weights]
     run(capsys, "detect", two_clocks, "--out", "found", *options)
     run(capsys, "fit", two_clocks, "--out", "model", *options)
     expected = pd.read_csv("found/scores.csv")

@@ -236,3 +236,10 @@ def test_numbers_that_only_tell_rows_apart_are_left_out(
 def test_a_measurement_that_rises_is_no_number_of_rows() -> None:
     rising = {"load": np.sin(np.arange(100)), "disk": np.arange(100) * 2.0}
     assert read(rising).channels == ("load", "disk")
+
+
+def test_infinite_numbers_are_no_numbers_of_rows() -> None:
+    table = {"load": np.sin(np.arange(100)), "odd": np.full(100, np.inf)}
+    with pytest.raises(InputError, match="odd"):
+        read(table, columns=["odd"])
+    assert "load" in read(table).channels

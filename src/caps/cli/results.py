@@ -130,7 +130,7 @@ def fitted_on(
     """A model of the file, and the file; one that cannot be read is refused at once."""
     progress.begin(f"reading {file.name}")
     series = read(file, columns=options.columns, time=options.time, **given)
-    progress.begin(f"learning, of {len(series):,} rows")
+    progress.begin("learning")
     from caps.estimator import CAPS  # scikit-learn: a second that --help and a refusal do without
 
     model = CAPS(**options.parameters())

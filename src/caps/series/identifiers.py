@@ -23,7 +23,8 @@ def identifies(name: str, values: FloatArray) -> str | None:
     >>> identifies("seq", np.arange(100.0)), identifies("load", np.arange(100.0) ** 2)
     ('counts the rows', None)
     """
-    if len(values) < FEWEST_ROWS or not np.array_equal(values, np.floor(values)):
+    whole = np.isfinite(values).all() and np.array_equal(values, np.floor(values))
+    if len(values) < FEWEST_ROWS or not whole:
         return None
     if bool(np.all(np.diff(values) == 1)):
         return "counts the rows"
