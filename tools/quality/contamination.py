@@ -40,16 +40,17 @@ def contamination(run: StudyRun) -> Report:
             run.say(f"{way}, {share:.0%}")
             rows.append([f"{share:.0%}", *_row(several, share, causal=causal)])
         title = f"Anomalies in the training part, {way}"
-        tables.append(Table(f"contamination: {way}", title, HEADER, rows, [_protocol(several)]))
+        tables.append(Table(f"contamination: {way}", title, HEADER, rows, _protocol(several)))
     return Report("Contaminated training parts", [], tables)
 
 
-def _protocol(several: list[LabelledSeries]) -> str:
-    return (
-        f"{len(several)} series with two events or more, 1/1000, seed {SEED}. Every other event "
-        f"replaces training rows at random places, cut to {LONGEST:.0%} of them; the others are "
-        "judged. Recall and IoU are means over series."
-    )
+def _protocol(several: list[LabelledSeries]) -> list[str]:
+    return [
+        f"{len(several)} series with two events or more, 1/1000, seed {SEED}. Recall and IoU are "
+        "means over series.",
+        f"Every other event replaces training rows at random places, cut to {LONGEST:.0%} of them; "
+        "the others are judged.",
+    ]
 
 
 def _row(several: list[LabelledSeries], share: float, *, causal: bool) -> list:
