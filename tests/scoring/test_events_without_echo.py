@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from caps import CAPS
 from caps.errors import InputError
 from caps.scoring import FitOptions, fit, read_input
 from caps.scoring.spans import EventRules, event_spans
@@ -126,3 +127,14 @@ def test_bursts_that_are_usual_in_one_channel_hide_no_spike_of_another() -> None
         found.score, model.threshold("1/1000"), model.calibration.rules, found.local, causal=True
     )
     assert any(start < spike + 4 and end > spike for start, end in events.tolist())
+
+
+def test_a_lull_by_chance_beside_an_incident_is_no_event() -> None:
+    """Sixteen rows a little quieter than any of training, in the surge of the incident after."""
+    load = np.sin(np.arange(2000) * np.pi / 72) + np.random.default_rng(0).normal(0, 0.1, 2000)
+    load[1500:1530] = 2.5
+    events = CAPS(train=1200).fit(load).analyze(load).events
+    later = [event for event in events if event.end > 1200]
+    assert len(later) == 1
+    assert abs(later[0].start - 1500) <= 2
+    assert abs(later[0].end - 1530) <= 2

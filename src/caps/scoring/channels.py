@@ -114,9 +114,10 @@ class LearnedChannel(Channel):
         elif self.level is not None:
             of_level = self.level.evidence(context.scaled[:, column], context.config.level_rows)
             evidence = np.maximum(evidence, context.asked(of_level))
+        if self.memory is None:
+            return Recall(evidence, evidence)
         # What is quiet is foretold well, and still odd in every row.
-        local = np.maximum(local, quiet)
-        return Recall(evidence, evidence if self.memory is None else local)
+        return Recall(evidence, np.maximum(local, self.fresh * quiet / context.config.quiet_fresh))
 
 
 def channel_logits(

@@ -26,6 +26,7 @@ class ScoringConfig(Configuration):
     quiet_unit: float = 0.15  # log std, at least: beyond the quietest of training, -log p of one
     quiet_doubt: int = 500  # rows of training that double it: of fewer, less is known
     quiet_most: float = 9.0  # -log p: enough for an alarm, but never the strongest
+    quiet_fresh: float = math.log(100)  # -log p: a row as quiet as this is odd by itself
 
     # The memory: day and week, where rows have times.
     fewest_cycles: float = 1.25  # in training: its rows are compared with those of another cycle
