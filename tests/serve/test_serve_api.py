@@ -46,25 +46,30 @@ def test_a_model_tells_what_it_learned_from(client: httpx.Client) -> None:
     assert facts in client.get("/v1/models").json()
 
 
-def test_a_fit_without_a_part_takes_the_one_that_is_proposed(client: httpx.Client) -> None:
-    proposed = client.get("/v1/series/pump/training").json()
-    assert (proposed["start"], proposed["end"]) == (0, ROWS // 2)
-    assert proposed["extent"][0] < proposed["extent"][1]
-    assert proposed["why"] == ""
-    one = client.get("/v1/series/pump/training", params={"channels": ["heat"]}).json()
-    assert one["end"] == ROWS // 2
+def test_a_part_of_a_series_is_proposed(client: httpx.Client) -> None:
+    for channels in ({}, {"channels": ["heat"]}):
+        proposed = client.get("/v1/series/pump/training", params=channels).json()
+        assert (proposed["start"], proposed["end"]) == (0, ROWS // 2)
+        assert proposed["extent"][0] < proposed["extent"][1]
+        assert proposed["why"] == ""
+    assert client.get("/v1/series/nothing/training").status_code == 404
+
+
+def test_a_fit_without_a_part_takes_the_one_that_is_proposed(tmp_path: Path, weights: Path) -> None:
     request = {"series": "pump", "columns": ["heat"], "detector": None}
-    ends = {"proposed": ROWS // 2, "whole": ROWS}
-    for name, more in {"proposed": {}, "whole": {"train": "all"}}.items():
-        assert client.put(f"/v1/models/{name}", json=request | more).status_code == 202
-        facts = wait_for_fit(client, name)
-        assert facts["ready"], facts
-        assert facts["train"] == [0, ends[name]]
-        assert client.get(f"/v1/models/{name}/events").json()["train"] == [0, ends[name]]
-        page = client.get(f"/v1/models/{name}/report").text
-        assert facts["learned"].removeprefix("learned from ").partition(":")[0] in page
-        assert "train=" not in facts["learned"]
-        client.delete(f"/v1/models/{name}")
+    with (
+        listening(settings(tmp_path, weights)) as address,
+        httpx.Client(base_url=address, timeout=PATIENCE) as client,
+    ):
+        client.post("/v1/series?name=pump", content=csv_of(broken_table()))
+        for more, end in (({}, ROWS // 2), ({"train": "all", "replace": True}, ROWS)):
+            assert client.put("/v1/models/pump", json=request | more).status_code == 202
+            facts = wait_for_fit(client, "pump")
+            assert facts["train"] == [0, end]
+            assert client.get("/v1/models/pump/events").json()["train"] == [0, end]
+            said, _, remedy = facts["learned"].partition(": ")
+            assert said.removeprefix("learned from ") in client.get("/v1/models/pump/report").text
+            assert remedy == ("" if more else "give 'train' to choose another part")
 
 
 def test_scores_are_those_of_the_saved_model(client: httpx.Client, folder: Path) -> None:
