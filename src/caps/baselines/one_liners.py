@@ -75,4 +75,4 @@ class SensorRange(OneLiner):
     def line(self, series: FloatArray) -> FloatArray:
         """Whether a row is outside."""
         outside = (series < self.low) | (series > self.high)
-        return outside.any(axis=1).astype(np.float64)
+        return np.asarray(outside.any(axis=1), dtype=np.float64)

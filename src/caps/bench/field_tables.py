@@ -81,9 +81,8 @@ def mean_ranks(values: "pd.Series[float]") -> "pd.Series[float]":
     A method that lacks a series has no rank: it would be one among other series.
     """
     wide = values.unstack(["dataset", "series"])
-    named = wide.index.astype(str).str.partition("@").get_level_values(0)
-    wide = wide[~named.isin(list(UNRANKED))]
-    return wide.rank(ascending=False).mean(axis=1, skipna=False)
+    ranked = [name for name in wide.index if str(name).partition("@")[0] not in UNRANKED]
+    return wide.loc[ranked].rank(ascending=False).mean(axis=1, skipna=False)
 
 
 def _two_means(values: "pd.Series[float]", datasets: "pd.Series[str]") -> list[Entry]:
