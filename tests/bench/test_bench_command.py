@@ -36,7 +36,7 @@ def test_run_table_and_scores_work_on_a_folder(
     assert call("table", str(out)) == 0
     shown = capsys.readouterr().out
     assert "## Overall, univariate, test part" in shown
-    assert "## By TSB-AD's rules, multivariate, whole series" in shown
+    assert "## By TSB-AD's rules, VUS-PR, multivariate, whole series" in shown
     assert "## Overall, multivariate, test part" in shown
     assert "| paper: LOF |" in shown
     assert call("scores", str(out), "--submission", str(tmp_path / "sub")) == 0

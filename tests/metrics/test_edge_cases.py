@@ -187,7 +187,7 @@ def test_the_two_window_rules_differ_at_their_ends(period, of_version_1_5, of_20
     series = np.tile(np.random.default_rng(0).normal(size=period), 12_000 // period)
     assert acf_window(series) == of_version_1_5
     assert acf_window(series, rule="2026") == of_2026
-    with pytest.raises(InputError, match="choose from 1.5, 2026"):
+    with pytest.raises(InputError, match=r"choose from 1\.5, 2026"):
         acf_window(series, rule="2")
 
 

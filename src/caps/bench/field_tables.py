@@ -1,6 +1,6 @@
 """Tables by the field's rules: TSB-AD's metrics, its mean over series beside that over datasets."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -28,51 +28,60 @@ MEANS = INTERVALS + (
     "over datasets; a method that lacks a dataset has none. Rank: by VUS-PR within each series, "
     "ties averaged, mean over series; a method that lacks a series has none."
 )
-PUBLISHED = "published: "
+VUS_METRICS = {"vus_pr": "VUS-PR", "vus_pr_2026": NEWER_METRICS["vus_pr_2026"]}
+MORE = {name: title for name, title in FIELD_METRICS.items() if name not in VUS_METRICS}
 PUBLISHED_SAYS = (
     'Rows "published: ..." are what others published of the same series, VUS-PR with the window '
     "that they used; they were not run here."
 )
 
 
-def field_table(
+def field_tables(
     frame: pd.DataFrame,
     kind: Kind,
     part: Part,
     notes: Sequence[str],
     published: pd.DataFrame | None = None,
-) -> Table:
-    """Every metric of TSB-AD that CAPS has, a row for each method.
+) -> list[Table]:
+    """VUS-PR by both rules for its window with ranks, then the other metrics of TSB-AD.
 
     `published` holds VUS-PR of whole series, a column for each method, and adds rows for those
     that have figures of the series.
     """
-    metrics = {**FIELD_METRICS, **NEWER_METRICS}
-    columns = [f"{part}_{name}" for name in metrics]
     done = frame[(frame["status"] == "done") & frame[f"{part}_undefined"].isna()]
     keys = [done[name] for name in ("method", "dataset", "series")]
-    by_series = 100 * done[columns].astype(float).groupby(keys).mean()
+    columns = {f"{part}_{name}": name for name in (*FIELD_METRICS, *NEWER_METRICS)}
+    means = 100 * done[list(columns)].astype(float).groupby(keys).mean().rename(columns=columns)
     datasets = done.drop_duplicates("series").set_index("series")["dataset"].sort_index()
-    ranks = mean_ranks(by_series[f"{part}_vus_pr"])
-    ordered = (
-        by_series[f"{part}_vus_pr"]
-        .groupby(level="method")
-        .mean()
-        .sort_values(ascending=False, kind="stable")
-    )
-    rows: list[list[Entry]] = []
-    for method in ordered.index:
-        own = by_series.loc[method].droplevel("dataset").reindex(datasets.index)
-        entries = [each for name in columns for each in _two_means(own[name], datasets)]
+    ranks = mean_ranks(means["vus_pr"])
+    over_all = means["vus_pr"].groupby(level="method").mean()
+    main: list[list[Entry]] = []
+    more: list[list[Entry]] = []
+    for method in over_all.sort_values(ascending=False, kind="stable").index:
+        own = means.loc[method].droplevel("dataset").reindex(datasets.index)
+        share = _share(own["vus_pr"])
         rank = figure(ranks.get(method, float("nan")))
-        rows.append([str(method), rank, *entries, _share(own[f"{part}_vus_pr"])])
+        main.append([str(method), rank, *_both_means(own, VUS_METRICS, datasets), share])
+        more.append([str(method), *_both_means(own, MORE, datasets), share])
     told = [] if published is None or part == "test" else _published_rows(published, datasets)
-    rows += [[name, figure(float("nan")), *means, share] for name, means, share in told]
-    header = ["Method", "Rank"]
-    header += [f"{title}, {over}" for title in metrics.values() for over in ("series", "datasets")]
-    said = [THEIRS, BOTH_WINDOWS, MEANS, *([PUBLISHED_SAYS] if told else []), *notes]
-    title = f"By TSB-AD's rules, {kind}, {'test part' if part == 'test' else 'whole series'}"
-    return Table(f"tsb_ad_{kind}_{part}", title, [*header, "Series"], rows, said)
+    where = f"{kind}, {'test part' if part == 'test' else 'whole series'}"
+    said = [BOTH_WINDOWS, MEANS, *([PUBLISHED_SAYS] if told else []), *notes]
+    return [
+        Table(
+            f"tsb_ad_{kind}_{part}",
+            f"By TSB-AD's rules, VUS-PR, {where}",
+            ["Method", "Rank", *_headings(VUS_METRICS), "Series"],
+            [*main, *told],
+            ["In percent.", *said],
+        ),
+        Table(
+            f"tsb_ad_more_{kind}_{part}",
+            f"By TSB-AD's rules, other metrics, {where}",
+            ["Method", *_headings(MORE), "Series"],
+            more,
+            [THEIRS, f"{VUS_WINDOW}.", MEANS, *notes],
+        ),
+    ]
 
 
 def mean_ranks(values: "pd.Series[float]") -> "pd.Series[float]":
@@ -85,30 +94,39 @@ def mean_ranks(values: "pd.Series[float]") -> "pd.Series[float]":
     return wide.loc[ranked].rank(ascending=False).mean(axis=1, skipna=False)
 
 
-def _two_means(values: "pd.Series[float]", datasets: "pd.Series[str]") -> list[Entry]:
-    """Over series and over datasets; none over datasets where one is lacking."""
-    array = np.asarray(values, dtype=np.float64)
-    lacking = set(datasets) - set(datasets[np.isfinite(array)])
-    both = [mean_figure(array, datasets, mean) for mean in (over_series, over_datasets)]
-    return [both[0], figure(float("nan")) if lacking else both[1]]
+def _headings(metrics: Mapping[str, str]) -> list[str]:
+    return [f"{title}, {over}" for title in metrics.values() for over in ("series", "datasets")]
+
+
+def _both_means(
+    values: pd.DataFrame, metrics: Iterable[str], datasets: "pd.Series[str]"
+) -> list[Entry]:
+    """Of each metric over series and over datasets; none over datasets where one is lacking."""
+    entries: list[Entry] = []
+    for name in metrics:
+        array = np.asarray(values[name], dtype=np.float64)
+        lacking = set(datasets) - set(datasets[np.isfinite(array)])
+        over = [mean_figure(array, datasets, mean) for mean in (over_series, over_datasets)]
+        entries += [over[0], figure(float("nan")) if lacking else over[1]]
+    return entries
 
 
 def _share(values: "pd.Series[float]") -> str:
     return f"{int(values.notna().sum())}/{len(values)}"
 
 
-def _published_rows(
-    published: pd.DataFrame, datasets: "pd.Series[str]"
-) -> list[tuple[str, list[Entry], str]]:
-    """Name, figures and share of the series of every published method, the best first."""
+def _published_rows(published: pd.DataFrame, datasets: "pd.Series[str]") -> list[list[Entry]]:
+    """Of every published method that has figures of the series, the best first."""
     values = 100 * published.reindex(datasets.index)
     means = values.mean().dropna().sort_values(ascending=False, kind="stable")
     empty = figure(float("nan"))
-    rows = []
-    for name in means.index:
-        figures: list[Entry] = []
-        for metric in (*FIELD_METRICS, *NEWER_METRICS):
-            own = _two_means(values[name], datasets) if metric == "vus_pr" else [empty, empty]
-            figures += own
-        rows.append((f"{PUBLISHED}{name}", figures, _share(values[name])))
-    return rows
+    return [
+        [
+            f"published: {name}",
+            empty,  # ranks are among what was run here
+            *_both_means(values, [name], datasets),
+            *[empty] * (2 * len(VUS_METRICS) - 2),
+            _share(values[name]),
+        ]
+        for name in means.index
+    ]

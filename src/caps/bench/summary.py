@@ -104,8 +104,9 @@ def summarize(frame: pd.DataFrame, part: Part) -> Summary:
 
 def summary_of(mean: pd.DataFrame, deviation: pd.DataFrame | None = None) -> Summary:
     """The summary of means that are there already, such as the paper's."""
-    method = mean.index.get_level_values("method").str.partition("@").get_level_values(0)
-    ranked = mean[~method.isin(list(UNRANKED))].groupby(level="metric")
+    names = mean.index.get_level_values("method")
+    known = [str(name).partition("@")[0] not in UNRANKED for name in names]
+    ranked = mean[known].groupby(level="metric")
     return Summary(
         mean=mean,
         deviation=mean * float("nan") if deviation is None else deviation,

@@ -8,7 +8,7 @@ import pandas as pd
 
 from caps.artifacts import replacing, write_text
 from caps.bench.cells import read_cells
-from caps.bench.field_tables import VUS_WINDOW, field_table
+from caps.bench.field_tables import VUS_WINDOW, field_tables
 from caps.bench.methods import METHODS, make_method
 from caps.bench.operator_tables import operator_tables
 from caps.bench.published import (
@@ -89,7 +89,7 @@ def build_tables(
             told = [*_of_set(set_name, frame), *_outdated(compared, current)]
             notes = [*_protocol(compared, part, common), *told]
             scored = _scored(compared, part, common)
-            tables.append(field_table(compared, kind, part, [*scored, *told], beside))
+            tables += field_tables(compared, kind, part, [*scored, *told], beside)
             tables.append(_overall(summary, compared, kind, part, notes))
             shown = METRICS if part == "test" else ("vus_pr",)
             tables += [_by_dataset(summary, compared, kind, part, each, notes) for each in shown]
