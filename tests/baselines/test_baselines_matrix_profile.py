@@ -36,7 +36,17 @@ def test_scores_are_distances_to_the_nearest_training_subsequence() -> None:
     assert scores.shape == (90,)
 
 
-@pytest.mark.parametrize("name", ["matrix-profile", "matrix-profile-tsb"])
+def test_the_profile_over_several_windows_is_their_mean_in_units_of_their_length() -> None:
+    train, series = wave(150), wave(200, seed=1)
+    expected = []
+    for size in (16, 32, 64):  # the longer ones are more than half of training
+        distance = nearest(series[:, 0], train[:, 0], size) / np.sqrt(2 * size)
+        expected.append(np.pad(distance, (size // 2, (size - 1) // 2), mode="edge"))
+    scores = METHODS["multi-window-profile"](0).fit(train).score(series)
+    assert np.allclose(scores, np.mean(expected, axis=0), atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["matrix-profile", "matrix-profile-tsb", "multi-window-profile"])
 @pytest.mark.parametrize("channels", [1, 2])
 def test_an_odd_shape_stands_out_and_odd_input_is_survived(name: str, channels: int) -> None:
     series = wave(300, channels, seed=1)

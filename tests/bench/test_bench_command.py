@@ -9,6 +9,7 @@ import pytest
 from small_series import WriteSeries
 
 from caps.bench.cells import read_cells
+from caps.bench.selection import set_names
 from caps.cli.main import main
 
 
@@ -35,12 +36,43 @@ def test_run_table_and_scores_work_on_a_folder(
     assert call("table", str(out)) == 0
     shown = capsys.readouterr().out
     assert "## Overall, univariate, test part" in shown
+    assert "## By TSB-AD's rules, VUS-PR, multivariate, whole series" in shown
     assert "## Overall, multivariate, test part" in shown
     assert "| paper: LOF |" in shown
     assert call("scores", str(out), "--submission", str(tmp_path / "sub")) == 0
     assert len(list((tmp_path / "sub" / "score").rglob("*.npy"))) == 9
     values = {each["method"]: each["test"]["vus_pr"] for each in read_cells(out)}
     assert values["lof"] > values["random"]
+
+
+def test_a_list_of_tsb_ad_is_run_as_far_as_it_is_there_and_the_rest_is_told(
+    data: Path, write_series: WriteSeries, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    listed, out = set_names("tsb-ad-u-tuning"), str(tmp_path / "out")
+    (data / write_series("NAB", 901, rows=1700)).rename(data / listed[0])
+    write_series("NAB", 902)
+    of_list = ("--set", "tsb-ad-u-tuning")
+    command = ("run", "--data", str(data), "--methods", "random,squared-difference", "--out", out)
+    assert call(*command, *of_list, "--json") == 0
+    shown = capsys.readouterr()
+    counts = json.loads(shown.out)
+    assert (counts["cells"], counts["failed"]) == (2, 0)
+    assert counts["missing"] == listed[1:]
+    assert "47 series of tsb-ad-u-tuning are not in the data" in shown.err
+    assert call(*command) == 0
+    assert "series of" not in capsys.readouterr().err
+
+    folder = tmp_path / "leaderboard"
+    assert call("table", out, *of_list, "--leaderboard", str(folder)) == 0
+    shown = capsys.readouterr()
+    assert "47 series of tsb-ad-u-tuning are not among the results" in shown.err
+    assert "Set tsb-ad-u-tuning: 1 of its 48 series, 47 are missing." in shown.out
+    lines = (folder / "uni" / "random.csv").read_text().splitlines()
+    assert [line.partition(",")[0] for line in lines] == ["file", listed[0]]
+    assert call("table", out, *of_list, "--json") == 0
+    assert json.loads(capsys.readouterr().out)["missing"] == listed[1:]
+    assert call("table", out, "--set", "tsb-ad-m-eva") == 2
+    assert "holds no results of the set 'tsb-ad-m-eva'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

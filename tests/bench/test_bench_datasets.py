@@ -9,7 +9,7 @@ import pytest
 from small_series import WriteSeries
 
 from caps.bench.datasets import SeriesFile, find_series, load_series
-from caps.bench.selection import listed_names, select, series_of, set_names
+from caps.bench.selection import listed_names, missing_of, select, series_of, set_names
 from caps.errors import InputError
 
 
@@ -151,10 +151,35 @@ def test_data_that_is_not_there_is_an_error(tmp_path: Path, make: Callable[[Path
 
 
 def test_sets_are_lists_of_file_names_over_several_datasets() -> None:
-    for name in ("dev-mini", "dev", "tsb-ad-eva"):
+    for name in ("dev-mini", "dev", "eva", "tsb-ad-u-eva", "tsb-ad-m-eva", "tsb-ad-u-tuning"):
         files = [SeriesFile.named(each, "") for each in set_names(name)]
         assert all(files)
         assert len({file.dataset for file in files if file}) >= 7
+
+
+def test_tsb_ads_lists_are_whole_and_share_nothing() -> None:
+    counts = {"u-eva": 350, "m-eva": 180, "u-tuning": 48, "m-tuning": 20}
+    lists = {name: set_names(f"tsb-ad-{name}") for name in counts}
+    assert {name: len(names) for name, names in lists.items()} == counts
+    every = [name for names in lists.values() for name in names]
+    assert len(set(every)) == len(every)
+    assert set_names("eva") == lists["u-eva"] + lists["m-eva"]
+
+
+def test_of_tsb_ads_lists_what_is_there_is_taken_and_the_rest_is_named(
+    data: Path, write_series: WriteSeries
+) -> None:
+    listed = set_names("tsb-ad-m-tuning")
+    (data / write_series("MSL", 901, channels=2)).rename(data / listed[3])
+    write_series("NAB", 902)
+    found = find_series([data])
+    assert [file.name for file in series_of("tsb-ad-m-tuning", found)] == [listed[3]]
+    there = {file.name for file in found}
+    missing = missing_of("tsb-ad-m-tuning", there)
+    assert missing == [name for name in listed if name != listed[3]]
+    only_msl = missing_of("tsb-ad-m-tuning", there, ["MSL"])
+    assert only_msl == [name for name in missing if "_MSL_" in name]
+    assert missing_of("tune", there) == []
 
 
 def test_the_tuning_set_is_on_no_evaluation_list_short_univariate_and_spread(
@@ -165,7 +190,7 @@ def test_the_tuning_set_is_on_no_evaluation_list_short_univariate_and_spread(
     write_series("SED", 940, rows=40_001)
     write_series("SMD", 941, rows=40, channels=2)
     (data / write_series("KPI", 942, rows=40)).rename(data / "KPI_a_test_tr_300_1st_450.csv")
-    (data / write_series("NAB", 943)).rename(data / set_names("tsb-ad-eva")[0])
+    (data / write_series("NAB", 943)).rename(data / set_names("eva")[0])
     found = find_series([data])
     tuned = series_of("tune", found)
     assert [file.dataset for file in tuned] == ["IOPS"] + ["UCR"] * 16
@@ -181,7 +206,7 @@ def test_a_set_that_is_not_there_is_an_error(data: Path, write_series: WriteSeri
     found = find_series([data])
     with pytest.raises(InputError, match="no series of the set 'eva'"):
         series_of("eva", found)
-    with pytest.raises(InputError, match="choose from dev-mini, dev, tune, eva, full"):
+    with pytest.raises(InputError, match="eva, dev-mini, dev, tune, full"):
         series_of("devil", found)
 
 

@@ -25,7 +25,7 @@ def test_the_commands_run_as_printed(
             archive.write(series, f"TSB-AD-U/{name}")
     monkeypatch.chdir(tmp_path)
     commands = re.findall(r"^caps (bench .+)$", PAGE.replace("\\\n", ""), re.MULTILINE)
-    assert len(commands) == 5
+    assert len(commands) == 6
     for command in commands:
         with pytest.raises(SystemExit) as stop:
             main(command.split())
@@ -33,4 +33,5 @@ def test_the_commands_run_as_printed(
     shown = capsys.readouterr().out
     assert "## Overall, univariate, test part" in shown
     assert "## Alarms, totals, univariate, in hindsight, without TODS" in shown
+    assert list((tmp_path / "leaderboard" / "uni").glob("lof.csv"))
     assert list((tmp_path / "tsb-ad" / "score" / "uni" / "lof").glob("*.npy"))

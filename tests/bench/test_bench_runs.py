@@ -19,7 +19,7 @@ from caps.bench.datasets import find_series, load_series
 from caps.bench.execution import known_spans, run_cell
 from caps.bench.runner import planned, run
 from caps.errors import InputError
-from caps.metrics import evaluate
+from caps.metrics import acf_window, evaluate
 from patience import PATIENCE, wait_until
 
 HERE = Path(__file__).parent
@@ -49,10 +49,19 @@ def test_a_cell_holds_the_metrics_of_the_test_part_and_of_the_whole_series(
     record, scores = one_cell(data, "level")
     series = load_series(find_series([data])[0])
     assert scores is not None
-    test = evaluate(scores[300:], series.labels[300:], series=series.values[300:])
-    whole = evaluate(scores, series.labels, series=series.values)
-    assert record["test"] == test.as_dict()
-    assert record["whole"] == whole.as_dict()
+    for part, first in (("test", 300), ("whole", 0)):
+        values, labels = series.values[first:], series.labels[first:]
+        ours = evaluate(scores[first:], labels, series=values).as_dict()
+        theirs = evaluate(
+            scores[first:], labels, protocol="tsb-ad", window=acf_window(values, rule="2026")
+        )
+        assert record[part] == ours | {
+            "standard_f1_tsb_ad": theirs.standard_f1,
+            "affiliation_f_tsb_ad": theirs.affiliation_f,
+            "vus_pr_2026": theirs.vus_pr,
+            "vus_roc_2026": theirs.vus_roc,
+            "window_2026": theirs.window,
+        }
     assert record["test"]["window"] == 25
     assert set(record["seconds"]) == {"load", "fit", "score", "evaluate"}
     assert record["peak_memory_mb"] > 10

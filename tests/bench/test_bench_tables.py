@@ -9,11 +9,12 @@ import pandas as pd
 import pytest
 
 from caps.bench.cells import Cell, done_record, failed_record, write_cell
+from caps.bench.leaderboard import write_leaderboard
 from caps.bench.methods import make_method
-from caps.bench.published import paper_deviations, paper_figures, paper_name
+from caps.bench.published import paper_deviations, paper_figures, paper_name, read_series_figures
 from caps.bench.settings import config_hash
 from caps.bench.submission import export_scores
-from caps.bench.summary import METRICS, overall, summary_of
+from caps.bench.summary import FIELD_METRICS, METRICS, NEWER_METRICS, overall, summary_of
 from caps.bench.tables import build_tables, write_tables
 from caps.errors import InputError
 
@@ -32,7 +33,7 @@ def result(vus: float | None, **facts: object) -> dict[str, object]:
     part = (
         {"undefined": "no anomaly in this part"}
         if vus is None
-        else {name: vus for name in METRICS} | {"auc_pr": vus, "auc_roc": vus, "vus_roc": vus}
+        else {name: vus for name in (*METRICS, *FIELD_METRICS, *NEWER_METRICS)}
     )
     return {
         "rows": 300,
@@ -122,6 +123,85 @@ def test_failed_and_undefined_cells_are_gaps_and_never_zeros(tmp_path: Path) -> 
     assert common["lof"]["NAB"] == common["caps"]["NAB"] == "50.0"
 
 
+def test_the_mean_over_series_stands_beside_that_over_datasets(tmp_path: Path) -> None:
+    for method, values in {"lof": (0.2, 0.4, 0.9), "caps": (0.6, 0.6, 0.3)}.items():
+        for number, vus in enumerate(values):
+            for seed, shift in ((0, -0.1), (1, 0.1)):
+                dataset = "NAB" if number < 2 else "UCR"
+                write_done(tmp_path, method, dataset, number, vus + shift, seed=seed)
+    write_done(tmp_path, "random", "NAB", 0, 0.9)
+    for part in ("test", "whole"):
+        rows = table_of(tmp_path, f"tsb_ad_univariate_{part}")
+        assert float(rows["lof"]["VUS-PR, series"]) == pytest.approx(50)
+        assert float(rows["lof"]["VUS-PR, datasets"]) == pytest.approx(60)
+        assert float(rows["lof"]["VUS-PR, window of 2026, series"]) == pytest.approx(50)
+        more = table_of(tmp_path, f"tsb_ad_more_univariate_{part}")
+        assert float(more["caps"]["AUC-ROC, datasets"]) == pytest.approx(45)
+        assert float(more["caps"]["Affiliation-F, series"]) == pytest.approx(50)
+        # By series caps is first twice and lof once; random knows nothing and lacks series.
+        assert float(rows["caps"]["Rank"]) == pytest.approx(4 / 3)
+        assert float(rows["lof"]["Rank"]) == pytest.approx(5 / 3)
+        assert rows["random"]["Rank"] == rows["random"]["VUS-PR, datasets"] == ""
+        assert (rows["random"]["Series"], rows["caps"]["Series"]) == ("1/3", "3/3")
+    shown = (tmp_path / "tables" / "results.md").read_text()
+    assert "50.00 [20.00, 90.00]" in shown  # three series: no interval is narrower
+    assert "60.00 [55.00, 65.00]" in shown
+
+
+def test_cells_without_tsb_ads_own_figures_have_the_others(tmp_path: Path) -> None:
+    part = {name: 0.5 for name in (*METRICS, "auc_pr", "auc_roc", "vus_roc")}
+    write_done(tmp_path, "lof", "NAB", 1, 0.5, test=part, whole=part)
+    row = table_of(tmp_path, "tsb_ad_univariate_whole")["lof"]
+    assert (row["VUS-PR, series"], row["VUS-PR, window of 2026, series"]) == ("50.0", "")
+    row = table_of(tmp_path, "tsb_ad_more_univariate_whole")["lof"]
+    assert (row["AUC-PR, series"], row["Standard-F1, series"]) == ("50.0", "")
+
+
+def test_published_methods_stand_beside_ours_on_the_same_series(tmp_path: Path) -> None:
+    names = [
+        write_done(tmp_path, "lof", dataset, number, 0.5).series
+        for number, dataset in ((1, "NAB"), (2, "UCR"))
+    ]
+    published = tmp_path / "published.csv"
+    elsewhere = SERIES.format(9, "NAB", 9)
+    published.write_text(
+        f"file,SHADE,MMPAD,ts_len\n{names[0]},0.2,0.9,300\n{names[1]},0.4,,300\n"
+        f"{elsewhere},1.0,1.0,300\n"
+    )
+    rows = table_of(tmp_path, "tsb_ad_univariate_whole", published=[published])
+    assert list(rows) == ["lof", "published: MMPAD", "published: SHADE"]
+    assert float(rows["published: SHADE"]["VUS-PR, series"]) == pytest.approx(30)
+    assert float(rows["published: MMPAD"]["VUS-PR, series"]) == pytest.approx(90)
+    assert rows["published: MMPAD"]["VUS-PR, datasets"] == ""
+    assert rows["published: MMPAD"]["Series"] == "1/2"
+    assert rows["published: SHADE"]["Rank"] == ""
+    assert rows["published: SHADE"]["VUS-PR, window of 2026, series"] == ""
+    assert list(table_of(tmp_path, "tsb_ad_univariate_test", published=[published])) == ["lof"]
+
+
+def test_leaderboard_files_read_back_as_published_figures(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    for number, vus in ((1, 0.25), (2, 0.75), (3, None)):
+        write_done(out, "kmeansad-tab", "NAB", number, vus)
+    for seed in (0, 1):
+        write_done(out, "caps", "MSL", 4, 0.1 + 0.2 * seed, channels=5, seed=seed)
+    lost = Cell("NAB", SERIES.format(5, "NAB", 5), "kmeansad-tab", "abc", 0)
+    write_cell(out, lost, failed_record(lost, "crash", "it fell over", "Traceback ..."))
+    _, frame = build_tables(out)
+    files = write_leaderboard(tmp_path / "board", frame)
+    names = sorted(str(path.relative_to(tmp_path / "board")) for path in files)
+    assert names == ["multi/caps.csv", "uni/kmeansad-tab.csv"]
+    table = pd.read_csv(tmp_path / "board" / "uni" / "kmeansad-tab.csv")
+    assert list(table.columns) == ["file", "Time", *FIELD_METRICS.values()]
+    assert table["VUS-PR"].fillna(-1).tolist() == [0.25, 0.75, -1]
+    assert (table["Time"] == 1.5).all()
+    many = read_series_figures(tmp_path / "board" / "multi" / "caps.csv")
+    assert many["caps"].tolist() == pytest.approx([0.2])
+    rows = table_of(out, "against_tsb_ad", published=files)
+    assert list(rows) == ["kmeansad-tab / kmeansad-tab"]
+    assert float(rows["kmeansad-tab / kmeansad-tab"]["Within 1, %"]) == 100
+
+
 def test_floors_and_diagnosis_have_rows_but_no_ranks(tmp_path: Path) -> None:
     for index, method in enumerate(["random", "caps-diagnosis", "caps", "lof"]):
         write_done(tmp_path, method, "NAB", 1, 0.9 - 0.2 * index)
@@ -143,8 +223,9 @@ def test_every_table_states_its_protocol(tmp_path: Path) -> None:
         text = " ".join(table.notes)
         scored = "test part" if table.name.endswith("test") else "whole series"
         assert f"Scored: the {scored}" in text
-        assert "autocorrelation" in text
-        assert "oracle" in text
+        assert "by the rule of TSB-AD 1.5" in text
+        needs_no_threshold = table.name.startswith(("tsb_ad_univariate", "tsb_ad_multivariate"))
+        assert ("labels in hand" in text) != needs_no_threshold
         assert "Floors are missing" in text
 
 
@@ -186,6 +267,12 @@ def test_tsb_ads_published_figures_stand_beside_the_same_methods(tmp_path: Path)
         table_of(tmp_path, "", published=[tmp_path / "tables" / "cells.csv"])
 
 
+def test_a_run_in_which_everything_failed_has_its_failures(tmp_path: Path) -> None:
+    lost = Cell("NAB", SERIES.format(3, "NAB", 3), "caps", "abc", 0)
+    write_cell(tmp_path, lost, failed_record(lost, "crash", "it fell over", "Traceback ..."))
+    assert table_of(tmp_path, "failures")["caps"]["Error"] == "it fell over"
+
+
 def test_a_folder_without_results_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="caps bench run"):
         build_tables(tmp_path)
@@ -205,7 +292,7 @@ def test_scores_are_exported_in_tsb_ads_layout(tmp_path: Path) -> None:
     np.testing.assert_array_equal(scores, np.arange(300.0))
     assert (target / "score" / "multi" / "caps" / f"{many.series[:-4]}.npy").is_file()
     table = pd.read_csv(target / "metrics" / "uni" / "caps.csv")
-    assert list(table.columns) == ["file", "Time", "AUC-PR", "AUC-ROC", "VUS-PR", "VUS-ROC"]
+    assert list(table.columns) == ["file", "Time", *FIELD_METRICS.values()]
     assert table["file"].tolist() == [kept.series]
     with pytest.raises(InputError, match="seed 7"):
         export_scores(out, target, seed=7)

@@ -107,7 +107,8 @@ def test_the_window_rule_equals_direct_sums(seed):
     series = np.sin(2 * np.pi * time / rng.uniform(3, 400)) + rng.uniform(0, 1) * rng.normal(
         size=len(time)
     )
-    assert acf_window(series) == naive_window.acf_window(series)
+    for rule in ("1.5", "2026"):
+        assert acf_window(series, rule=rule) == naive_window.acf_window(series, rule)
 
 
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=40), st.data())

@@ -179,6 +179,18 @@ def test_the_window_rule_uses_the_first_channel_and_answers_125_without_a_period
         acf_window([1.0, np.nan, 2.0])
 
 
+@pytest.mark.parametrize(
+    ("period", "of_version_1_5", "of_2026"),
+    [(4, 125, 4), (5, 125, 5), (6, 6, 6), (300, 300, 300), (301, 301, 125), (304, 125, 125)],
+)
+def test_the_two_window_rules_differ_at_their_ends(period, of_version_1_5, of_2026):
+    series = np.tile(np.random.default_rng(0).normal(size=period), 12_000 // period)
+    assert acf_window(series) == of_version_1_5
+    assert acf_window(series, rule="2026") == of_2026
+    with pytest.raises(InputError, match=r"choose from 1\.5, 2026"):
+        acf_window(series, rule="2")
+
+
 def test_doubling_the_scores_changes_nothing():
     plain = evaluate(SCORES, LABELS, window=9)
     assert evaluate(2 * SCORES, LABELS, window=9) == plain

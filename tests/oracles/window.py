@@ -3,7 +3,7 @@
 import numpy as np
 
 
-def acf_window(series: np.ndarray) -> int:
+def acf_window(series: np.ndarray, rule: str = "1.5") -> int:
     values = series[:20_000] - np.mean(series[:20_000])
     variance = np.dot(values, values)
     if variance == 0:
@@ -18,4 +18,5 @@ def acf_window(series: np.ndarray) -> int:
     if not peaks:
         return 125
     best = max(peaks, key=lambda lag: correlation[lag])
-    return best if 3 <= best - 3 <= 300 else 125
+    counted = best - 3 if rule == "1.5" else best  # 1.5 forgets the lags that it left out
+    return best if 3 <= counted <= 300 else 125

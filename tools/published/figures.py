@@ -9,16 +9,12 @@ from caps.bench.studies.study import StudyRun
 from caps.bench.tables import build_tables
 from caps.errors import InputError
 
-_LENGTHS = ("ts_len", "anomaly_len", "num_anomaly", "avg_anomaly_len", "anomaly_ratio")
-NO_METHOD = {*_LENGTHS, "point_anomaly", "seq_anomaly"}
-
 
 def published_methods(path: Path | None) -> pd.DataFrame:
     """A row for each file, a column for each method."""
     if path is None:
         raise InputError("this study needs published figures", "give TSB-AD's CSV by --published")
-    table = read_series_figures(path)
-    return table[[name for name in table.columns if name not in NO_METHOD]]
+    return read_series_figures(path)
 
 
 def read_manifest(path: Path | None) -> pd.DataFrame:

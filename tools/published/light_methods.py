@@ -19,6 +19,8 @@ NAMES = (
     "sub-knn-tsb",
     "matrix-profile-tsb",
     "kmeansad-tsb",
+    "kmeansad-tab",
+    "mmpad-tsb",
 )
 LONGEST, QUICK_LONGEST = 10_000, 2_000  # rows
 NEAR = 0.01

@@ -1,5 +1,6 @@
 """Matrix profile: how far a subsequence is from the most similar other one (stumpy)."""
 
+from collections.abc import Sequence
 from typing import Self
 
 import numpy as np
@@ -11,6 +12,7 @@ from caps.metrics import acf_window
 from caps.series import pad_short
 
 SHORTEST = 4  # rows; shorter subsequences all look alike once normalised
+LENGTHS = (16, 32, 64, 128, 256)  # rows of the subsequences of the profile over several windows
 
 
 class MatrixProfile:
@@ -35,19 +37,54 @@ class MatrixProfile:
         series = bridged(checked(series, self.train.shape[1]))
         known = series if self.whole else self.train
         size = max(SHORTEST, min(acf_window(known), len(known) // 2))
-        padded = pad_short(series, 2 * size)
-        known = padded if self.whole else pad_short(known, 2 * size)
-        profiles = [
-            _profile(padded[:, column], None if self.whole else known[:, column], size)
-            for column in range(series.shape[1])
-        ]
-        distance = np.mean(profiles, axis=0)
-        ends = (size // 2, (size - 1) // 2)
-        if self.whole:  # the least distance at both ends, as TSB-AD
-            on_rows = np.pad(distance, ends, constant_values=float(distance.min()))
-        else:
-            on_rows = np.pad(distance, ends, mode="edge")
-        return on_rows[len(padded) - len(series) :]
+        return _on_rows(series, None if self.whole else known, size)
+
+
+class MultiWindowProfile:
+    """The mean of the profiles of several lengths against the training part.
+
+    A distance of z-normalised subsequences grows with the root of their length, so each profile is
+    divided by that of twice its length: 1 is what two unrelated subsequences have.
+    """
+
+    def __init__(self, lengths: Sequence[int] = LENGTHS) -> None:
+        self.lengths = tuple(lengths)
+        self.train: FloatArray | None = None
+
+    def fit(self, train: FloatArray) -> Self:
+        """Keep the training part."""
+        self.train = bridged(checked(train))
+        return self
+
+    def score(self, series: FloatArray) -> FloatArray:
+        """The mean over the lengths that are at most half of the training part, or the shortest."""
+        if self.train is None:
+            raise not_fitted()
+        series = bridged(checked(series, self.train.shape[1]))
+        half = len(self.train) // 2
+        fitting = [size for size in self.lengths if size <= half] or [max(SHORTEST, half)]
+        profiles = [_on_rows(series, self.train, size) / np.sqrt(2 * size) for size in fitting]
+        return np.asarray(np.mean(profiles, axis=0))
+
+
+def _on_rows(series: FloatArray, known: FloatArray | None, size: int) -> FloatArray:
+    """The mean over channels of the distance of the subsequence around each row.
+
+    To the nearest subsequence of what is known, or without it of the series itself.
+    """
+    padded = pad_short(series, 2 * size)
+    others = None if known is None else pad_short(known, 2 * size)
+    profiles = [
+        _profile(padded[:, column], None if others is None else others[:, column], size)
+        for column in range(series.shape[1])
+    ]
+    distance = np.mean(profiles, axis=0)
+    ends = (size // 2, (size - 1) // 2)
+    if known is None:  # the least distance at both ends, as TSB-AD
+        on_rows = np.pad(distance, ends, constant_values=float(distance.min()))
+    else:
+        on_rows = np.pad(distance, ends, mode="edge")
+    return on_rows[len(padded) - len(series) :]
 
 
 def _profile(values: FloatArray, known: FloatArray | None, size: int) -> FloatArray:

@@ -11,9 +11,11 @@ from importlib import import_module
 from types import MappingProxyType
 
 from caps.baselines.floors import Flat, Random
-from caps.baselines.matrix_profile import MatrixProfile
+from caps.baselines.matrix_profile import MatrixProfile, MultiWindowProfile
+from caps.baselines.mmpad import Mmpad
+from caps.baselines.one_liners import MovingVariance, SensorRange, SquaredDifference
 from caps.baselines.peers import CONFIGURATIONS, Peer
-from caps.baselines.points import centres, density, distance, isolation, projection
+from caps.baselines.points import centres, density, distance, isolation, magnitude, projection
 from caps.baselines.protocol import Method
 from caps.baselines.subsequences import Plan, Subsequences
 
@@ -31,6 +33,13 @@ KMEANSAD = Plan(
 )
 SUB_KNN = Plan(lambda points, seed: distance(points, 50), rank=2, scaling="subsequence")
 SUB_LOF = Plan(lambda points, seed: density(points, 30), rank=2, scaling="subsequence")
+# K-means as the TAB benchmark runs it, on the levels as they are.
+KMEANSAD_TAB = Plan(
+    lambda points, seed: centres(points, 20, seed), length=100, scaling="channel", onto_rows="mean"
+)
+# Two of "Quo vadis": of one channel the five rows that end at a row, of several the row itself.
+L2_NORM = Plan(lambda points, seed: magnitude(points), length=5, scaling="range", onto_rows="last")
+NEAREST = replace(L2_NORM, detector=lambda points, seed: distance(points, 1))
 
 # TSB-AD's settings for several channels, where they differ.
 LOF_MANY = replace(LOF, scaling="subsequence")
@@ -75,6 +84,13 @@ METHODS: Mapping[str, Factory] = MappingProxyType(
         "sub-knn": _on(SUB_KNN),
         "sub-lof": _on(SUB_LOF),
         "matrix-profile": lambda seed: MatrixProfile(),
+        "multi-window-profile": lambda seed: MultiWindowProfile(),
+        "kmeansad-tab": _on(KMEANSAD_TAB),
+        "moving-variance": lambda seed: MovingVariance(),
+        "squared-difference": lambda seed: SquaredDifference(),
+        "sensor-range": lambda seed: SensorRange(),
+        "l2-norm": _on(L2_NORM, replace(L2_NORM, length=1)),
+        "nearest-neighbour": _on(NEAREST, replace(NEAREST, length=1)),
         "lof-tsb": _on(LOF, LOF_MANY, whole=True),
         "iforest-tsb": _on(IFOREST, IFOREST_MANY, whole=True),
         "sub-pca-tsb": _on(SUB_PCA, PCA_MANY, whole=True),
@@ -82,6 +98,7 @@ METHODS: Mapping[str, Factory] = MappingProxyType(
         "sub-knn-tsb": _on(SUB_KNN, KNN_MANY, whole=True),
         "sub-lof-tsb": _on(SUB_LOF, whole=True),
         "matrix-profile-tsb": lambda seed: MatrixProfile(whole=True),
+        "mmpad-tsb": lambda seed: Mmpad(),
         **{name: partial(Peer, each) for name, each in CONFIGURATIONS.items()},
     }
 )

@@ -54,6 +54,13 @@ def distance(
     return judge
 
 
+def magnitude(points: FloatArray) -> Judge:
+    """The Euclidean norm of a point; nothing is learned."""
+    return lambda others=None: np.asarray(
+        np.linalg.norm(points if others is None else others, axis=1)
+    )
+
+
 def isolation(points: FloatArray, trees: int, seed: int, features: int | float = 1) -> Judge:
     """Isolation forest: how few random cuts single a point out.
 

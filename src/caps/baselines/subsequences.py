@@ -29,9 +29,10 @@ class Plan:
     detector: Callable[[FloatArray, int], Judge]  # learned from points, by seed
     length: int | None = None  # rows of a subsequence; None: a period
     rank: int = 1  # of the period's peak in the autocorrelation
-    # By mean and std of each column over all subsequences, of each subsequence, or not.
-    scaling: Literal["column", "subsequence", "none"] = "column"
-    onto_rows: Literal["middle", "mean"] = "middle"
+    # By mean and std of each column over all subsequences, of each subsequence, of the rows of each
+    # channel, by the range of each channel, or not.
+    scaling: Literal["column", "subsequence", "channel", "range", "none"] = "column"
+    onto_rows: Literal["middle", "mean", "last"] = "middle"
 
     def size(self, values: FloatArray) -> int:
         """Rows of a subsequence, at most half of the series."""
@@ -54,7 +55,7 @@ class Subsequences:
         train = checked(train)
         self.channels = train.shape[1]
         if not self.whole:
-            train = bridged(train)
+            train = self._levelled(bridged(train), learn=True)
             self.size = self._plan.size(train)
             points = subsequences(train, self.size)
             if len(points) > MOST:
@@ -67,7 +68,7 @@ class Subsequences:
         """The scores of the subsequences around each row."""
         if self.channels is None:
             raise not_fitted()
-        series = bridged(checked(series, self.channels))
+        series = self._levelled(bridged(checked(series, self.channels)), learn=self.whole)
         if self.whole:
             self.size = self._plan.size(series)
             self._learn(subsequences(series, self.size))
@@ -81,6 +82,17 @@ class Subsequences:
     def _plan(self) -> Plan:
         return self.univariate if self.channels == 1 else self.multivariate
 
+    def _levelled(self, values: FloatArray, *, learn: bool) -> FloatArray:
+        """Channels in the scale of the rows learned from, where the plan has one for channels."""
+        if self._plan.scaling not in ("channel", "range"):
+            return values
+        if learn:
+            by_range = self._plan.scaling == "range"
+            self.level = values.min(axis=0) if by_range else values.mean(axis=0)
+            scale = np.ptp(values, axis=0) if by_range else values.std(axis=0)
+            self.scale = np.where(scale > 0, scale, 1.0)
+        return np.asarray((values - self.level) / self.scale)
+
     def _learn(self, points: FloatArray) -> None:
         self.centre, std = points.mean(axis=0), points.std(axis=0)
         self.std = np.where(std > 0, std, 1.0)
@@ -89,7 +101,7 @@ class Subsequences:
     def _scale(self, points: FloatArray) -> FloatArray:
         if self._plan.scaling == "column":
             return np.asarray((points - self.centre) / self.std)
-        if self._plan.scaling == "none" or points.shape[1] == 1:
+        if self._plan.scaling != "subsequence" or points.shape[1] == 1:
             return points
         std = points.std(axis=1, ddof=1, keepdims=True)
         centred = points - points.mean(axis=1, keepdims=True)
@@ -99,6 +111,8 @@ class Subsequences:
         rows = max(length, self.size)
         if self._plan.onto_rows == "middle":
             on_rows = np.pad(scores, (self.size // 2, (self.size - 1) // 2), mode="edge")
+        elif self._plan.onto_rows == "last":
+            on_rows = np.pad(scores, (self.size - 1, 0), mode="edge")
         else:
             each = np.broadcast_to(scores[:, None], (len(scores), self.size))
             on_rows = reassemble(each, np.arange(len(scores)), rows, "flat")

@@ -1,20 +1,19 @@
 """Tables of what operators get: events found, false alarms against the budget, delay, NAB, UCR."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 import pandas as pd
 
-from caps.arrays import FloatArray
 from caps.bench.alarms import NAB, RATE
+from caps.bench.bootstrap import INTERVALS, Resample, mean_figure, over_datasets, over_series
 from caps.bench.cells import Record
 from caps.bench.published import Kind
-from caps.bench.rendering import Entry, Table, figure, frame_table
+from caps.bench.rendering import Entry, Table, frame_table
 from caps.bench.summary import MODES
 from caps.metrics import NabCurve, NabScore, best_nab
 
 FACTOR = 3.0  # a series keeps to the budget if its false alarms are within this of it
-DRAWS, COVERAGE = 2000, 95  # of the bootstrap, in percent
 UCR = "UCR"  # the dataset whose own rule is the first place
 PERCENT = 100.0
 DIGITS = {"Events": 0, "Found": 0, "False events": 0, "Budget": 1}
@@ -36,9 +35,7 @@ RULE = (
     "other method: runs above a threshold, merged over 8 rows, that the scores of the second half "
     "of the training part set after a fit on the first half. Test part only."
 )
-MEANS = (
-    f"In brackets: {COVERAGE} % bootstrap interval over series ({DRAWS:,} draws; within datasets "
-    "for the mean over datasets, where one of a single series adds no width). "
+MEANS = INTERVALS + (
     "Undefined figures, such as the delay where nothing was found, "
     "are left out. Delay: median over the found events of a series, from the start of an event to "
     "its first row in an alarm."
@@ -77,8 +74,8 @@ def operator_tables(
             ending = f"{kind}_{mode}{'_apart' if scope.endswith('only') else ''}"
             missing = _missing(cells, mode)
             for name, over, mean in (
-                ("series", "series", _over_series),
-                ("datasets", "series, then over datasets", _over_datasets),
+                ("series", "series", over_series),
+                ("datasets", "series, then over datasets", over_datasets),
             ):
                 rows = [
                     [str(method), *_means(own, mode, mean), str(own["series"].nunique())]
@@ -107,44 +104,14 @@ def _missing(cells: pd.DataFrame, mode: str) -> list[str]:
     ]
 
 
-def _means(
-    cells: pd.DataFrame, mode: str, mean: Callable[[FloatArray, "pd.Series[str]"], FloatArray]
-) -> list[Entry]:
+def _means(cells: pd.DataFrame, mode: str, mean: Resample) -> list[Entry]:
     by_series = cells.groupby(["series", "dataset"])[[f"{mode}_{name}" for name in FIGURES]].mean()
     datasets = by_series.index.get_level_values("dataset").to_series()
     entries: list[Entry] = []
     for name, (_, unit) in FIGURES.items():
         values = by_series[f"{mode}_{name}"].to_numpy(np.float64) * unit
-        drawn = mean(values, datasets)
-        defined = drawn[1:][np.isfinite(drawn[1:])]
-        if not len(defined):
-            entries.append(figure(float("nan")))
-            continue
-        low, high = np.percentile(defined, [(100 - COVERAGE) / 2, (100 + COVERAGE) / 2])
-        digits = 1 if unit == PERCENT else 2
-        entries.append(figure(float(drawn[0]), digits, interval=(float(low), float(high))))
+        entries.append(mean_figure(values, datasets, mean, digits=1 if unit == PERCENT else 2))
     return entries
-
-
-def _over_series(values: FloatArray, datasets: "pd.Series[str]") -> FloatArray:
-    """The mean, then those of resampled series."""
-    rng = np.random.default_rng(0)
-    drawn = rng.integers(len(values), size=(DRAWS, len(values)))
-    return _mean_of_rows(values[np.vstack([np.arange(len(values)), drawn])])
-
-
-def _over_datasets(values: FloatArray, datasets: "pd.Series[str]") -> FloatArray:
-    """The mean of the means of datasets, then those of series resampled within datasets."""
-    own = [values[(datasets == name).to_numpy()] for name in sorted(set(datasets))]
-    return _mean_of_rows(np.stack([_over_series(each, datasets) for each in own], axis=1))
-
-
-def _mean_of_rows(table: FloatArray) -> FloatArray:
-    """Means without what is undefined; undefined where all is."""
-    known = np.isfinite(table)
-    count = known.sum(axis=1)
-    total = np.where(known, table, 0.0).sum(axis=1)
-    return np.asarray(np.where(count > 0, total / np.maximum(count, 1), np.nan))
 
 
 def _totals(cells: pd.DataFrame, mode: str, records: Sequence[Record]) -> dict[str, float]:

@@ -35,8 +35,16 @@ PAPER_NAMES = {
 AS_TSB_AD = "-tsb"  # end of the names of methods that are run as TSB-AD runs them
 # Peers that the paper and TSB-AD run with the same settings: one name is enough.
 SAME_SETTINGS = frozenset({"usad", "tranad", "anomaly-transformer", "timesnet", "fits"})
+# What is run with the settings of what is on TSB-AD's leaderboard.
+AS_PUBLISHED = SAME_SETTINGS | {"kmeansad-tab"}
 # What TSB-AD calls them for several channels, where that differs.
 SEVERAL_CHANNELS = {"sub-pca-tsb": "pca", "sub-knn-tsb": "knn"}
+VUS_PR = "VUS-PR"  # its column in a file of TSB-AD's leaderboard
+# Columns of a table of VUS-PR that say what the series are like.
+NO_METHOD = frozenset(
+    {"ts_len", "anomaly_len", "num_anomaly", "avg_anomaly_len", "anomaly_ratio"}
+    | {"point_anomaly", "seq_anomaly"}
+)
 
 
 def paper_figures(kind: Kind) -> pd.DataFrame:
@@ -61,7 +69,11 @@ def paper_name(method: str, kind: Kind) -> str | None:
 
 
 def read_series_figures(path: Path) -> pd.DataFrame:
-    """TSB-AD's VUS-PR of whole series: a row for each file, a column for each method."""
+    """Published VUS-PR of whole series: a row for each file, a column for each method.
+
+    Also read from a file of TSB-AD's leaderboard, which holds the metrics of one method, named as
+    the file is.
+    """
     if not path.is_file():
         raise InputError(f"{path} does not exist", "name TSB-AD's CSV file of VUS-PR per series")
     try:
@@ -72,12 +84,15 @@ def read_series_figures(path: Path) -> pd.DataFrame:
         ) from None
     if "file" not in table.columns:
         raise InputError(f"{path} has no column 'file'", "name the series in a column 'file'")
-    return table.drop_duplicates("file").set_index("file")
+    figures = table.drop_duplicates("file").set_index("file")
+    if VUS_PR in figures.columns:
+        return figures[[VUS_PR]].rename(columns={VUS_PR: path.stem})
+    return figures[[name for name in figures.columns if name not in NO_METHOD]]
 
 
 def series_figures(method: str, figures: pd.DataFrame) -> "pd.Series[float] | None":
-    """TSB-AD's figures of a method of ours that is run as TSB-AD does; None if it has none."""
-    if not method.endswith(AS_TSB_AD) and method not in SAME_SETTINGS:
+    """Published figures of a method of ours that is run as it was there; None if it has none."""
+    if not method.endswith(AS_TSB_AD) and method not in AS_PUBLISHED:
         return None
     names = {_plain(str(column)): column for column in figures.columns}
     wanted = (_plain(method.removesuffix(AS_TSB_AD)), SEVERAL_CHANNELS.get(method, ""))
@@ -86,7 +101,7 @@ def series_figures(method: str, figures: pd.DataFrame) -> "pd.Series[float] | No
 
 
 def _plain(name: str) -> str:
-    return name.lower().replace("-", "")
+    return name.lower().replace("-", "").replace("_", "")
 
 
 def _table(name: str, index: Sequence[str] = ("metric", "method")) -> pd.DataFrame:

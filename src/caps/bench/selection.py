@@ -12,8 +12,14 @@ import numpy as np
 from caps.bench.datasets import SeriesFile, shape_of
 from caps.errors import InputError, check_known
 
-# Chosen by dataset and size, never by scores: two fixed lists, two rules, and everything there is.
-SetName = Literal["dev-mini", "dev", "tune", "eva", "full"]
+# TSB-AD's own lists, and those of ours that must be there whole: chosen by dataset and size, never
+# by scores. `dev` is used up: too many choices have seen it.
+FieldList = Literal["tsb-ad-u-eva", "tsb-ad-m-eva", "tsb-ad-u-tuning", "tsb-ad-m-tuning"]
+OwnList = Literal["dev-mini", "dev"]
+ListName = Literal[FieldList, "eva", OwnList]  # known by names alone
+SetName = Literal[ListName, "tune", "full"]
+LISTS: tuple[str, ...] = get_args(ListName)
+EVALUATION: tuple[FieldList, ...] = ("tsb-ad-u-eva", "tsb-ad-m-eva")
 MOST_TUNED, LONGEST_TUNED = 16, 40_000  # series of each dataset, rows of each
 COUNTED_AS = {"KPI": "IOPS"}  # series of the same challenge under another name
 
@@ -21,22 +27,37 @@ COUNTED_AS = {"KPI": "IOPS"}  # series of the same challenge under another name
 def series_of(name: str, found: Sequence[SeriesFile]) -> list[SeriesFile]:
     """The series of a set among those found.
 
-    `dev-mini` and `dev` must be there whole; `eva` is what is there of TSB-AD's evaluation lists,
-    `tune` what `tuning_series` takes of the others, `full` all.
+    `dev-mini` and `dev` must be there whole. Of TSB-AD's lists it is what is there, and `eva` is
+    that of both evaluation lists; `missing_of` names the rest. `tune` is what `tuning_series` takes
+    of the series on no evaluation list, `full` all.
     """
     check_known("set", name, get_args(SetName))
     if name == "full":
         return list(found)
-    if name not in ("tune", "eva"):
+    if name in get_args(OwnList):
         return select(found, names=set_names(name))
-    evaluation = set(set_names("tsb-ad-eva"))
+    listed = set(set_names("eva" if name == "tune" else name))
     if name == "tune":
-        chosen = tuning_series([file for file in found if file.name not in evaluation])
+        chosen = tuning_series([file for file in found if file.name not in listed])
     else:
-        chosen = [file for file in found if file.name in evaluation]
+        chosen = [file for file in found if file.name in listed]
     if not chosen:
         raise InputError(f"no series of the set {name!r} in the data", "give TSB-AD's zips")
     return chosen
+
+
+def missing_of(
+    name: str, there: Collection[str], datasets: Collection[str] | None = None
+) -> list[str]:
+    """The series that a list names, of these datasets, and that are not there.
+
+    None of a set that is a rule.
+    """
+    if name not in LISTS:
+        return []
+    missing = [SeriesFile.named(each, "") for each in set_names(name) if each not in there]
+    of_all = datasets is None
+    return [each.name for each in missing if each and (of_all or each.dataset in (datasets or ()))]
 
 
 def tuning_series(found: Sequence[SeriesFile]) -> list[SeriesFile]:
@@ -57,9 +78,11 @@ def tuning_series(found: Sequence[SeriesFile]) -> list[SeriesFile]:
 def set_names(name: str) -> list[str]:
     """The file names of a list that is shipped.
 
-    >>> len(set_names("dev-mini")), len(set_names("tsb-ad-eva"))
-    (11, 530)
+    >>> [len(set_names(name)) for name in ("dev-mini", "eva", "tsb-ad-u-eva", "tsb-ad-m-tuning")]
+    [11, 530, 350, 20]
     """
+    if name == "eva":
+        return [each for part in EVALUATION for each in set_names(part)]
     text = (files("caps.bench") / "sets" / f"{name}.txt").read_text(encoding="utf-8")
     return _names(text)
 

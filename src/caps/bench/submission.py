@@ -1,7 +1,7 @@
 """Scores in the layout that TSB-AD's own benchmark scripts write.
 
 `score/uni/<METHOD>/<series>.npy` (or `multi`) holds one score for each row of the whole series,
-`metrics/uni/<METHOD>.csv` file names, seconds and the metrics that both projects define alike.
+`metrics/uni/<METHOD>.csv` what `caps.bench.leaderboard` writes.
 """
 
 import shutil
@@ -13,10 +13,9 @@ import pandas as pd
 
 from caps.artifacts import replacing
 from caps.bench.cells import Record, read_cells, scores_path
+from caps.bench.leaderboard import write_leaderboard
+from caps.bench.summary import cell_frame
 from caps.errors import InputError
-
-# Metrics that do not depend on a choice of thresholds, with TSB-AD's names.
-SAME_METRICS = {"auc_pr": "AUC-PR", "auc_roc": "AUC-ROC", "vus_pr": "VUS-PR", "vus_roc": "VUS-ROC"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +57,7 @@ def export_scores(
         folder = target / "score" / _kind(record) / str(record["method"])
         with replacing(folder / f"{name}.npy") as temporary:
             shutil.copyfile(scores_path(out, record), temporary)
-    _write_metrics(ready, target)
+    write_leaderboard(target / "metrics", cell_frame(ready))
     return Submission(
         methods=sorted({str(record["method"]) for record in ready}),
         series=len({record["series"] for record in ready}),
@@ -66,23 +65,6 @@ def export_scores(
         with_gaps=len(done) - len(whole),
         failed=len(records) - len(done),
     )
-
-
-def _write_metrics(ready: list[Record], target: Path) -> None:
-    rows = pd.DataFrame(
-        {
-            "kind": _kind(record),
-            "method": record["method"],
-            "file": record["series"],
-            "Time": record["seconds"]["fit"] + record["seconds"]["score"],
-            **{title: record["whole"].get(name) for name, title in SAME_METRICS.items()},
-        }
-        for record in ready
-    )
-    for (kind, method), table in rows.groupby(["kind", "method"]):
-        path = target / "metrics" / str(kind) / f"{method}.csv"
-        with replacing(path) as temporary:
-            table.drop(columns=["kind", "method"]).to_csv(temporary, index=False)
 
 
 def _kind(record: Record) -> str:

@@ -8,6 +8,7 @@ import pandas as pd
 
 from caps.artifacts import replacing, write_text
 from caps.bench.cells import read_cells
+from caps.bench.field_tables import VUS_WINDOW, field_tables
 from caps.bench.methods import METHODS, make_method
 from caps.bench.operator_tables import operator_tables
 from caps.bench.published import (
@@ -30,6 +31,7 @@ from caps.bench.rendering import (
     latex,
     markdown,
 )
+from caps.bench.selection import missing_of, set_names
 from caps.bench.settings import config_hash
 from caps.bench.summary import (
     FLOORS,
@@ -55,34 +57,46 @@ MOST_LISTED = 20  # failed cells on the page; all are in cells.csv
 def build_tables(
     out: Path,
     *,
+    set_name: str | None = None,
     published: Sequence[Path] = (),
     common: bool = False,
     apart: Collection[str] = (),
 ) -> tuple[list[Table], pd.DataFrame]:
     """Every table of a run, and its cells as a frame.
 
-    Datasets that stand `apart` have tables of alarms of their own.
+    Of a set that is a list of names only its series count. Datasets that stand `apart` have tables
+    of alarms of their own.
     """
     records = list(read_cells(out))
+    if set_name is not None:
+        listed = set(set_names(set_name))
+        records = [record for record in records if record["series"] in listed]
     methods = {record["method"] for record in records} & set(METHODS)
     current = {name: config_hash(name, make_method) for name in methods}  # what runs now
     frame = cell_frame(records, current)
     if frame.empty:
-        raise InputError(f"{out} holds no results", "name the folder that caps bench run wrote to")
+        of_set = f" of the set {set_name!r}" if set_name else ""
+        remedy = "name the folder that caps bench run wrote to"
+        raise InputError(f"{out} holds no results{of_set}", remedy)
+    figures = [read_series_figures(path) for path in published]
+    # Files of the same methods on other series, or of other methods on the same ones.
+    beside = pd.concat(figures).groupby(level="file").first() if figures else None
     tables = []
     for kind, cells in kinds_in(frame).items():
         compared = on_common_series(cells) if common else cells
         for part in PARTS:
             summary = summarize(compared, part)
-            notes = [*_protocol(compared, part, common), *_outdated(compared, current)]
+            told = [*_of_set(set_name, frame), *_outdated(compared, current)]
+            notes = [*_protocol(compared, part, common), *told]
+            scored = _scored(compared, part, common)
+            tables += field_tables(compared, kind, part, [*scored, *told], beside)
             tables.append(_overall(summary, compared, kind, part, notes))
             shown = METRICS if part == "test" else ("vus_pr",)
             tables += [_by_dataset(summary, compared, kind, part, each, notes) for each in shown]
         tables += operator_tables(compared, records, kind, apart)
         tables.append(_cost(cells, kind))
-    figures = [read_series_figures(path) for path in published]
-    if figures:
-        tables.append(_against_published(frame, pd.concat(figures)))
+    if beside is not None:
+        tables.append(_against_published(frame, beside))
     if not (frame["status"] == "done").all():
         tables.append(_failures(frame))
     return tables, frame
@@ -102,20 +116,22 @@ def write_tables(out: Path, tables: Sequence[Table], frame: pd.DataFrame) -> Pat
     return folder
 
 
-def _protocol(frame: pd.DataFrame, part: Part, common: bool) -> list[str]:
+def missing_series(set_name: str, frame: pd.DataFrame) -> list[str]:
+    """The series of a list that no cell is of."""
+    return missing_of(set_name, set(frame["series"]))
+
+
+def _scored(frame: pd.DataFrame, part: Part, common: bool) -> list[str]:
+    """Which rows and series the figures are of."""
     done = frame[frame["status"] == "done"]
-    scored = {
-        "test": "Scored: the test part, the rows after the training part, as in the paper.",
-        "whole": "Scored: the whole series with its training part, as TSB-AD publishes.",
-    }[part]
-    floors = [name for name in FLOORS if name in set(done["method"])]
     undefined = done.loc[done[f"{part}_undefined"].notna(), "series"].nunique()
     filled = done.loc[done["filled_values"] > 0, "series"].nunique()
+    floors = [name for name in FLOORS if name in set(done["method"])]
     lines = {
-        f"{scored} In percent: mean over series, then over datasets.": True,
-        "VUS-PR needs no threshold; its window is the period of the scored rows by "
-        "autocorrelation (TSB-AD's rule, first channel). Affiliation-F, F1_T and Standard-F1 are "
-        "oracle values: the best of 1,500 score quantiles, chosen with the labels in hand.": True,
+        {
+            "test": "Scored: the test part, the rows after the training part, as in the paper.",
+            "whole": "Scored: the whole series with its training part, as TSB-AD publishes.",
+        }[part]: True,
         f"Not ranked: floors ({', '.join(floors)}) that know nothing, and Diagnosis, which is told "
         "anomalies of the test part.": floors,
         "Floors are missing: run the methods random, constant and ones to see what scores "
@@ -126,6 +142,25 @@ def _protocol(frame: pd.DataFrame, part: Part, common: bool) -> list[str]:
         f"Missing values of {filled} series were interpolated.": filled,
     }
     return [line for line, said in lines.items() if said]
+
+
+def _protocol(frame: pd.DataFrame, part: Part, common: bool) -> list[str]:
+    """What the paper's tables are of."""
+    return [
+        *_scored(frame, part, common),
+        "In percent: mean over series, then over datasets. VUS-PR needs no threshold. "
+        "Affiliation-F, F1_T and Standard-F1 are oracle values: the best of 1,500 score quantiles, "
+        "chosen with the labels in hand.",
+        f"{VUS_WINDOW}.",
+    ]
+
+
+def _of_set(set_name: str | None, frame: pd.DataFrame) -> list[str]:
+    """A note on the series of a set that are not among the results."""
+    if set_name is None:
+        return []
+    listed, missing = len(set_names(set_name)), len(missing_series(set_name, frame))
+    return [f"Set {set_name}: {listed - missing} of its {listed} series, {missing} are missing."]
 
 
 def _outdated(frame: pd.DataFrame, current: Mapping[str, str]) -> list[str]:
@@ -281,7 +316,7 @@ def _against_published(frame: pd.DataFrame, figures: pd.DataFrame) -> Table:
         }
     note = (
         "VUS-PR in percent of the whole series, against what TSB-AD published for the same file; "
-        "means over the series that both have. Ours is the mean over seeds."
+        f"means over the series that both have. Ours is the mean over seeds. {VUS_WINDOW}."
     )
     table = pd.DataFrame.from_dict(rows, orient="index")
     title = "Against TSB-AD's published VUS-PR"

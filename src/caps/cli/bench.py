@@ -14,13 +14,17 @@ from caps.cli.progress import ProgressLine, progress_line
 from caps.errors import CapsError, InputError
 from caps.replacing import check_room
 
+# As in `caps.bench.selection`, which takes a second to import.
+List = Literal[
+    "tsb-ad-u-eva", "tsb-ad-m-eva", "tsb-ad-u-tuning", "tsb-ad-m-tuning", "eva", "dev-mini", "dev"
+]
 Set = Annotated[
-    Literal["dev-mini", "dev", "tune", "eva", "full"] | None,
+    Literal[List, "tune", "full"] | None,
     Parameter(
         name="--set",
-        help="dev-mini, dev: fixed lists. eva: what the data hold of TSB-AD's evaluation lists. "
-        "tune: of the others at most 16 a dataset, one channel, to 40,000 rows. Everything in the "
-        "data if left out.",
+        help="tsb-ad-...: what the data hold of TSB-AD's own lists; eva: of both evaluation lists. "
+        "tune, for choices: of the others at most 16 a dataset, one channel, to 40,000 rows. "
+        "dev-mini, dev: fixed lists, no longer for choices. Everything in the data if left out.",
     ),
 ]
 LAYOUT = "Zip or CSV file in the layout of TSB-AD, or a folder of them; can be repeated."
@@ -59,7 +63,7 @@ def run(
     """Compute the results that are missing; stop and start again at any time.
 
     Example: caps bench run --data TSB-AD-U.zip --methods caps,lof --out results/
-    Example: caps bench run --data FOLDER --set eva --methods caps,lof --operator --out results/
+    Example: caps bench run --data FOLDER --set tsb-ad-u-eva --methods caps,lof --out results/
 
     Args:
         methods: Names separated by commas, or "all".
@@ -72,7 +76,7 @@ def run(
         minutes: Limit of one method on one series.
     """
     # pandas and scikit-learn: a second that --help does without
-    from caps.bench import METHODS, find_series, listed_names, select, series_of
+    from caps.bench import METHODS, find_series, listed_names, missing_of, select, series_of
     from caps.bench import run as run_cells
 
     if set_name is not None and files is not None:
@@ -80,13 +84,18 @@ def run(
     check_room(out)
     wanted = list(METHODS) if methods == "all" else names_in(methods, "--methods caps,lof")
     found = find_series(data)
+    of_datasets = None if datasets is None else names_in(datasets, "--datasets NAB,UCR")
     chosen = select(
         series_of(set_name, found) if set_name else found,
         names=listed_names(files) if files else None,
-        datasets=None if datasets is None else names_in(datasets, "--datasets NAB,UCR"),
+        datasets=of_datasets,
         limit=limit,
     )
+    there = {file.name for file in found}
+    missing = missing_of(set_name, there, of_datasets) if set_name else []
     with progress_line() as line:
+        if missing:
+            line.say(f"note: {_not_there(set_name, missing)} in the data; --json names them")
         state = run_cells(
             chosen,
             wanted,
@@ -109,6 +118,7 @@ def run(
             "failed": state.failed,
             "seconds": round(state.seconds, 2),
             "overhead": round(state.overhead, 4),
+            "missing": missing,
         }
         print(json.dumps(facts))
     else:
@@ -130,30 +140,49 @@ def run(
 def table(
     folder: Path,
     *,
+    set_name: Annotated[List | None, Parameter(name="--set")] = None,
     published: Annotated[list[Path] | None, Parameter(negative="")] = None,
     common: Flag = False,
     operator: Flag = False,
     apart: str | None = None,
+    leaderboard: Path | None = None,
     json_output: Json = False,
 ) -> None:
     """Rebuild all tables from the results: printed as Markdown, written in four formats.
 
     Example: caps bench table results/
-    Example: caps bench table results/ --operator --apart TODS
+    Example: caps bench table results/ --set tsb-ad-u-eva --leaderboard leaderboard/
 
     Args:
         folder: Folder that `caps bench run` wrote to; the tables go to its subfolder "tables".
-        published: CSV file of TSB-AD's VUS-PR per series, to compare with; can be repeated.
+        set_name: List of series that count, and whose missing ones are told; all results if left
+            out.
+        published: CSV file of VUS-PR per series, as TSB-AD publishes them or of its leaderboard,
+            to compare with; can be repeated.
         common: Use only the series that every method finished.
         operator: Print only the tables of alarms, of `caps bench run --operator`.
         apart: Datasets that get tables of alarms of their own and count in no other.
+        leaderboard: Folder for one CSV file a method in the layout of TSB-AD's leaderboard.
     """
     # pandas: half a second that --help does without
-    from caps.bench import as_json, build_tables, markdown, write_tables
+    from caps.bench import (
+        as_json,
+        build_tables,
+        markdown,
+        missing_series,
+        write_leaderboard,
+        write_tables,
+    )
 
+    if leaderboard is not None:
+        check_room(leaderboard)
     separate = () if apart is None else names_in(apart, "--apart TODS")
-    tables, frame = build_tables(folder, published=published or (), common=common, apart=separate)
+    tables, frame = build_tables(
+        folder, set_name=set_name, published=published or (), common=common, apart=separate
+    )
     written = write_tables(folder, tables, frame)
+    files = [] if leaderboard is None else write_leaderboard(leaderboard, frame)
+    missing = missing_series(set_name, frame) if set_name else []
     if operator:
         tables = [each for each in tables if each.name.startswith("operator_")]
         if not tables:
@@ -161,10 +190,17 @@ def table(
                 f"{folder} holds no figures of alarms", "run caps bench run again with --operator"
             )
     if json_output:
-        print(json.dumps({each.name: as_json(each) for each in tables}, allow_nan=False))
+        named = {each.name: as_json(each) for each in tables}
+        facts = {**named, "missing": missing} if set_name else named
+        print(json.dumps(facts, allow_nan=False))
         return
     print(markdown(tables, "Benchmark results"))
     print(f"written {written}", file=sys.stderr)
+    if leaderboard is not None:
+        print(f"written {leaderboard}: {len(files)} files of results", file=sys.stderr)
+    if missing:
+        note = f"note: {_not_there(set_name, missing)} among the results; --json names them"
+        print(note, file=sys.stderr)
 
 
 @bench.command
@@ -301,6 +337,10 @@ def study(
             print(f"written {written}", file=sys.stderr)
     if failed:
         sys.exit(1)
+
+
+def _not_there(set_name: str | None, missing: list[str]) -> str:
+    return f"{len(missing)} series of {set_name} are not"
 
 
 def _seed_numbers(text: str) -> list[int]:

@@ -29,7 +29,7 @@ from caps.metrics.events import (
 from caps.metrics.nab import NabCurve, NabScore, best_nab, nab_curve, nab_score
 from caps.metrics.range_wise import RangeF1
 from caps.metrics.volume import Volume
-from caps.metrics.window import acf_window
+from caps.metrics.window import WindowRule, acf_window
 
 __all__ = [
     "DEFAULT_WINDOW",
@@ -41,6 +41,7 @@ __all__ = [
     "Protocol",
     "RangeF1",
     "Volume",
+    "WindowRule",
     "acf_window",
     "affiliation",
     "alarm_spans",

@@ -1,29 +1,40 @@
 """The VUS window of a series: its strongest period by autocorrelation, as TSB-AD finds it."""
 
+from typing import Literal, get_args
+
 import numpy as np
 from numpy.typing import ArrayLike
 
-from caps.errors import InputError
+from caps.errors import InputError, check_known
 from caps.metrics.scored import as_array
+
+WindowRule = Literal["1.5", "2026"]  # of TSB-AD 1.5, and of its code since February 2026
 
 NO_PERIOD = 125  # what the rule answers when it finds no usable period
 
 _POINTS = 20_000  # the rule looks at this many points from the beginning
 _LAGS = 400
 _FIRST_LAG = 3
-_SHORTEST, _LONGEST = 3, 300  # usable peaks, counted from the first lag
+# Usable lags. Version 1.5 counts 3 to 300 from the first lag it looks at, which is 3; the code of
+# 2026 means the lags themselves, and the first peak that can be lies at 4.
+_USABLE: dict[WindowRule, tuple[int, int]] = {"1.5": (6, 303), "2026": (3, 300)}
 
 
-def acf_window(series: ArrayLike, *, rank: int = 1) -> int:
+def acf_window(series: ArrayLike, *, rank: int = 1, rule: WindowRule = "1.5") -> int:
     """Return the lag of the highest autocorrelation peak, or 125 when there is no usable one.
 
     With rank 2 it is the highest of the peaks at longer lags, where there are any: mostly two
-    periods. Of a `(time, channel)` array the first channel counts.
+    periods. Of a `(time, channel)` array the first channel counts. The rule of TSB-AD 1.5 takes
+    lags from 6 to 303, that of its code since February 2026 all up to 300.
 
     >>> wave = np.sin(np.arange(1000) * 2 * np.pi / 50)
     >>> acf_window(wave), acf_window(wave, rank=2)
     (50, 100)
+    >>> short = np.tile([0, 2, 3, 1, 4.0], 90)
+    >>> acf_window(short), acf_window(short, rule="2026")
+    (125, 5)
     """
+    check_known("window rule", rule, get_args(WindowRule))
     if rank not in (1, 2):
         raise InputError(f"the peak of rank {rank}", "ask for rank 1 or 2")
     values = as_array(series, "series")
@@ -48,7 +59,8 @@ def acf_window(series: ArrayLike, *, rank: int = 1) -> int:
     later = peaks[peaks > highest]
     if rank == 2 and len(later):
         highest = int(later[np.argmax(correlation[later])])
-    return highest + _FIRST_LAG if _SHORTEST <= highest <= _LONGEST else NO_PERIOD
+    shortest, longest = _USABLE[rule]
+    return highest + _FIRST_LAG if shortest <= highest + _FIRST_LAG <= longest else NO_PERIOD
 
 
 def _autocorrelation(values: np.ndarray) -> np.ndarray:

@@ -1,0 +1,50 @@
+"""Means over series and over datasets, with bootstrap intervals."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+
+from caps.arrays import FloatArray
+from caps.bench.rendering import Figure, figure
+
+DRAWS, COVERAGE = 2000, 95  # of the bootstrap, in percent
+INTERVALS = (
+    f"In brackets: {COVERAGE} % bootstrap interval over series ({DRAWS:,} draws; within datasets "
+    "for the mean over datasets, where one of a single series adds no width). "
+)
+
+Resample = Callable[[FloatArray, "pd.Series[str]"], FloatArray]  # the mean, then those drawn
+
+
+def over_series(values: FloatArray, datasets: "pd.Series[str]") -> FloatArray:
+    """The mean, then those of resampled series."""
+    rng = np.random.default_rng(0)
+    drawn = rng.integers(len(values), size=(DRAWS, len(values)))
+    return _mean_of_rows(values[np.vstack([np.arange(len(values)), drawn])])
+
+
+def over_datasets(values: FloatArray, datasets: "pd.Series[str]") -> FloatArray:
+    """The mean of the means of datasets, then those of series resampled within datasets."""
+    own = [values[(datasets == name).to_numpy()] for name in sorted(set(datasets))]
+    return _mean_of_rows(np.stack([over_series(each, datasets) for each in own], axis=1))
+
+
+def mean_figure(
+    values: FloatArray, datasets: "pd.Series[str]", resample: Resample, digits: int = 2
+) -> Figure:
+    """The mean of values, one for each series, with its interval; undefined ones are left out."""
+    means = resample(values, datasets)
+    defined = means[1:][np.isfinite(means[1:])]
+    if not len(defined):
+        return figure(float("nan"))
+    low, high = np.percentile(defined, [(100 - COVERAGE) / 2, (100 + COVERAGE) / 2])
+    return figure(float(means[0]), digits, interval=(float(low), float(high)))
+
+
+def _mean_of_rows(table: FloatArray) -> FloatArray:
+    """Means without what is undefined; undefined where all is."""
+    known = np.isfinite(table)
+    count = known.sum(axis=1)
+    total = np.where(known, table, 0.0).sum(axis=1)
+    return np.asarray(np.where(count > 0, total / np.maximum(count, 1), np.nan))
