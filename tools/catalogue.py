@@ -6,7 +6,7 @@ from caps.bench.studies.study import Study
 QUESTIONS = {
     "quality": {
         "false-alarms": "Do alarms keep their budget on kinds of series that nobody simulated?",
-        "contamination": "What is found where the training part has anomalies in it?",
+        "anomalous-training": "What is found where the training part has anomalies in it?",
         "kinds": "How often is the kind of an event right?",
         "objective": "What does the representation lose without the recombination loss?",
         "aggregation": "Max or Top5-mean over channels, with the whole of CAPS?",

@@ -29,7 +29,7 @@ class Counted:
     noticed: int
 
 
-def contamination(run: StudyRun) -> Report:
+def anomalous_training(run: StudyRun) -> Report:
     """Recall and false events with 0 to 10% of the training rows replaced, both ways of scoring."""
     several = [each for file in run.needed() if len(_events(each := load_series(file))) > 1]
     several = several[:QUICK] if run.quick else several
@@ -40,7 +40,7 @@ def contamination(run: StudyRun) -> Report:
             run.say(f"{way}, {share:.0%}")
             rows.append([f"{share:.0%}", *_row(several, share, causal=causal)])
         title = f"Anomalies in the training part, {way}"
-        tables.append(Table(f"contamination: {way}", title, HEADER, rows, _protocol(several)))
+        tables.append(Table(f"anomalous training: {way}", title, HEADER, rows, _protocol(several)))
     return Report("Contaminated training parts", [], tables)
 
 
