@@ -67,7 +67,7 @@ MAY_IMPORT["fitted_model"] = {"stream", "plots", "events", "scoring", "series"}
 MAY_IMPORT["estimator"] = {
     "fitted_model", "events", "scoring", "network", "neighbours", "realize", "series",
 }  # fmt: skip
-MAY_IMPORT["detection"] = {"estimator", "events", "report", "scoring"}
+MAY_IMPORT["detection"] = {"estimator", "events", "report", "scoring", "series", "wording"}
 MAY_IMPORT["bench"] = set(MAY_IMPORT) - {
     "report", "export", "serve", "fleet", "watch", "detection",
 }  # fmt: skip

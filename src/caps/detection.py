@@ -7,7 +7,9 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from caps.events import event_table, score_table
-from caps.scoring import FitOptions, read_input
+from caps.scoring import FitOptions, carrying, read_input
+from caps.series import write_moment
+from caps.wording import listed
 
 if TYPE_CHECKING:
     from caps.estimator import CAPS
@@ -65,11 +67,28 @@ class Detection:
         count = len(self.analysis.events)
         return f"Detection({count} event{'' if count == 1 else 's'} in {self.analysis.series!r})"
 
+    def __str__(self) -> str:
+        count, rows = len(self.analysis.events), len(self.analysis.series)
+        said = f"{count} event{'' if count == 1 else 's'} in {rows:,} rows; {self.learned.sentence}"
+        return "\n".join([said, *map(self._told, self.explanations)])
+
+    def _told(self, event: "Explanation") -> str:
+        """An event in a line: when, in which channels, how severe, and why."""
+        first, last = (self._moment(row) for row in (event.start, event.end - 1))
+        where = listed(carrying(event.contributions), 3)
+        return f"{first} to {last}, {where}, {event.severity}: {event.reason}"
+
+    def _moment(self, row: int) -> str:
+        series = self.analysis.series
+        if series.time is None:
+            return f"row {row:,}"
+        return write_moment(series.time[row], timezone=series.timezone)
+
     def _repr_html_(self) -> str:
-        rows = "".join(f"<li>{escape(each.reason)}</li>" for each in self.explanations)
+        rows = "".join(f"<li>{escape(self._told(each))}</li>" for each in self.explanations)
         notes = "".join(f"<li>{escape(note)}</li>" for note in self.notes)
         remarks = f"<details><summary>Remarks</summary><ul>{notes}</ul></details>" if notes else ""
-        told = f"<p>{escape(repr(self))}; {escape(self.learned.sentence)}</p>"
+        told = f"<p>{escape(str(self).splitlines()[0])}</p>"
         return f"{told}<ol>{rows}</ol>{remarks}"
 
 

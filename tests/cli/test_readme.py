@@ -21,7 +21,9 @@ def test_the_python_example_runs_and_finds_its_anomaly(tmp_path: Path) -> None:
         [sys.executable, "-W", "error", "-c", example], capture_output=True, text=True, cwd=tmp_path
     )
     assert outcome.stderr == ""
-    assert "2024-01-11" in outcome.stdout, "row 1500 of ten minutes each"
+    said, event = outcome.stdout.strip().splitlines()
+    assert said.startswith("1 event in 2,000 rows; learned from the first 1,000")
+    assert event.startswith("2024-01-11 10:00"), "row 1500 of ten minutes each"
 
 
 def test_the_commands_run_after_the_demo(
