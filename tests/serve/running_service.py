@@ -16,6 +16,7 @@ from fastapi import FastAPI
 from caps.serve import Settings, create_app
 from caps.serve.run import listener, run_service, server
 from caps.serve.service import Service
+from patience import PATIENCE
 from untrained_weights import FAST, noisy_wave
 
 ROWS, TRAIN = 1200, 900
@@ -71,7 +72,7 @@ def answering(folder: Path, **options: Any) -> Iterator[Client]:
     """A service that fits nothing, and its client."""
     chosen = settings(folder, folder, **{"fits": 0, **options})
     app = create_app(chosen)
-    with listening(chosen, app) as address, Client(base_url=address, timeout=60) as client:
+    with listening(chosen, app) as address, Client(base_url=address, timeout=PATIENCE) as client:
         client.service = app.state.service
         yield client
 

@@ -9,14 +9,15 @@ import httpx
 import pytest
 from running_service import listening, settings
 
+from patience import PATIENCE
+
 HALF = b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: "
 WHOLE = b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
-LONG = 60.0
 
 
 def connected(address: str, first: bytes) -> socket.socket:
     parts = urlsplit(address)
-    client = socket.create_connection((parts.hostname, parts.port), timeout=LONG)
+    client = socket.create_connection((parts.hostname, parts.port), timeout=PATIENCE)
     client.sendall(first)
     return client
 
@@ -66,12 +67,12 @@ def test_half_sent_heads_do_not_keep_others_out(tmp_path: Path) -> None:
     with (
         listening(chosen) as address,
         ExitStack() as stack,
-        httpx.Client(base_url=address, timeout=LONG) as client,
+        httpx.Client(base_url=address, timeout=PATIENCE) as client,
     ):
         assert client.get("/health").status_code == 200  # and its connection is kept
         slow = [stack.enter_context(connected(address, HALF)) for _ in range(100)]
         for _ in range(3):
-            assert httpx.get(f"{address}/health", timeout=LONG).status_code == 200
+            assert httpx.get(f"{address}/health", timeout=PATIENCE).status_code == 200
             assert client.get("/health").status_code == 200
         # The first to have come had to go, without an end of their head.
         assert rest(slow[0]) == b""
@@ -79,7 +80,7 @@ def test_half_sent_heads_do_not_keep_others_out(tmp_path: Path) -> None:
 
 def test_a_refusal_reaches_who_still_sends_the_body(tmp_path: Path) -> None:
     chosen = settings(tmp_path, tmp_path, token="a-token-of-some-length")
-    with listening(chosen) as address, httpx.Client(base_url=address, timeout=LONG) as client:
+    with listening(chosen) as address, httpx.Client(base_url=address, timeout=PATIENCE) as client:
         for _ in range(3):
             answer = client.post("/v1/series?name=a", content=b"1\n" * 2_000_000)
             assert answer.status_code == 401

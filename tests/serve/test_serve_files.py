@@ -16,6 +16,7 @@ from running_service import TRAIN, broken_table, csv_of, listening, settings, wa
 
 from caps.serve.files import ModelFolder, SeriesFolder
 from caps.serve.refusals import Refusal
+from patience import PATIENCE
 
 REQUEST = {"series": "pump", "alarms": "1/day"}
 
@@ -106,7 +107,7 @@ def test_killing_the_service_loses_no_finished_model(tmp_path: Path, weights: Pa
     paths = os.pathsep.join([str(Path(running_service.__file__).parents[1]), *sys.path])
     service = subprocess.Popen(command, env={**os.environ, "PYTHONPATH": paths})
     try:
-        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60) as client:
+        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=PATIENCE) as client:
             while True:
                 try:
                     client.get("/ready")
@@ -129,7 +130,7 @@ def test_killing_the_service_loses_no_finished_model(tmp_path: Path, weights: Pa
     while not all(gone(child) for child in children):
         time.sleep(0.05)
     again = settings(tmp_path, weights)
-    with listening(again) as address, httpx.Client(base_url=address, timeout=60) as client:
+    with listening(again) as address, httpx.Client(base_url=address, timeout=PATIENCE) as client:
         assert client.get("/v1/models/a/events").json() == before
         for name, ready in (("a", True), ("b", False)):
             facts = client.get(f"/v1/models/{name}").json()

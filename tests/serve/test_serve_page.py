@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from running_service import LEVEL, broken_table, csv_of
 
-from patience import until
+from patience import PATIENCE, until
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -21,7 +21,6 @@ pytestmark = pytest.mark.slow
 CHART = "document.querySelector('.chart')"
 THRESHOLD = f"{CHART}.layout.shapes.find((shape) => shape.name === 'threshold').y0"
 PHONE = {"width": 390, "height": 844}
-LONG = 60_000  # milliseconds: a crowded machine is slow
 
 
 @pytest.fixture
@@ -34,7 +33,7 @@ def opened(browser: "Browser", address: str) -> Iterator[Callable[..., "Page"]]:
         context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(LONG)
+        page.set_default_timeout(1000 * PATIENCE)
         if quiet:
             page.on("console", lambda message: faults.append(f"{message.type}: {message.text}"))
         page.on("pageerror", lambda error: faults.append(str(error)))
