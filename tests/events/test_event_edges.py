@@ -94,7 +94,7 @@ def test_edges_equal_their_definition(
     causal: bool,
 ) -> None:
     scores, local = np.array(rows, dtype=np.float64).reshape(-1, 2).T
-    rules = EventRules(merge_gap, minimum_length, cool_down, edge, 0.9, 0.5, echo)
+    rules = EventRules(merge_gap, minimum_length, cool_down, edge, edge, 0.9, 0.5, echo)
     found = event_spans(scores, 0.5, rules, local, causal=causal).tolist()
     expected = naive_located(scores, 0.5, local, rules, causal=causal)
     assert [tuple(span) for span in found] == expected
@@ -198,10 +198,10 @@ def test_what_is_left_of_an_event_is_as_long_as_the_rules_demand() -> None:
     assert analysed(with_level(), {"value": FOUND}, odd=TRUE, rules=longer).events == ()
 
 
-def test_a_causal_event_begins_with_its_first_row_and_loses_its_echo() -> None:
-    """What will be the strongest row is not known before it came."""
+def test_a_causal_event_begins_with_its_first_fresh_row_and_loses_its_echo() -> None:
+    """Rows before it were above the threshold, but nothing was odd enough to say so."""
     (event,) = analysed(with_level(), {"value": FOUND}, odd=TRUE, causal=True).events
-    assert (event.start, event.end) == (FOUND.start, TRUE.stop)
+    assert (event.start, event.end) == (TRUE.start, TRUE.stop)
 
 
 def test_missing_rows_do_not_end_an_event() -> None:

@@ -69,11 +69,16 @@ def naive_located(
         strongest = max((each for each in among if not np.isnan(each)), default=-np.inf)
         if np.isnan(local[row]):
             return False  # whether it is odd will never be known
-        return bool(strongest <= 0 or local[row] >= min(rules.edge * strongest, rules.clear))
+        edge = rules.live_edge if causal else rules.edge
+        return bool(local[row] >= min(edge * max(strongest, 0.0), rules.clear))
+
+    def begun(piece: list[int]) -> list[int]:
+        fresh = [row for row in piece if local[row] >= rules.fresh]
+        return [row for row in piece if not causal or row >= fresh[0]]
 
     surges = together(np.flatnonzero(scores > threshold).tolist())
     pieces = [
-        piece
+        begun(piece)
         for surge in surges
         for piece in together([row for row in surge if odd(row, surge)])
         if any(local[row] >= rules.fresh for row in piece)

@@ -48,7 +48,7 @@ def test_rows_that_are_all_odd_stay_one_event(causal: bool) -> None:
 
 @BOTH
 def test_an_edge_of_zero_cuts_nothing(causal: bool) -> None:
-    rules = EventRules(merge_gap=3, edge=0.0)
+    rules = EventRules(merge_gap=3, edge=0.0, live_edge=0.0)
     assert spans(range(20, 45), {20: 4.0}, causal=causal, rules=rules) == [[20, 45]]
 
 
@@ -73,7 +73,7 @@ def test_cut_events_lie_within_whole_ones_and_hold_their_oddest_row(
 ) -> None:
     rng = np.random.default_rng(seed)
     scores, local = rng.random(200), rng.exponential(2, 200) + 2
-    rules = EventRules(merge_gap=2, edge=edge)
+    rules = EventRules(merge_gap=2, edge=edge, live_edge=edge)
     whole = event_spans(scores, 0.7, rules)
     cut = event_spans(scores, 0.7, rules, local, causal=causal)
     inside = np.zeros(200, dtype=bool)

@@ -182,7 +182,7 @@ def test_the_events_of_a_causal_analysis_are_those_of_its_tracker(model: CAPS) -
     strict = model.analyze(frame)
     for edge in (0.0, 0.6, 1.0):
         stream = model.stream()
-        stream.tracker.rules = rules = EventRules(edge=edge)
+        stream.tracker.rules = rules = EventRules(live_edge=edge)
         analysis = type(strict)(
             *(strict.series, strict.grid, strict.rows, strict.fitted, strict.scores),
             *(strict.threshold, rules),

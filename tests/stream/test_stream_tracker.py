@@ -68,7 +68,7 @@ def test_rows_give_the_events_of_the_batch(
     cut: int,
 ) -> None:
     """Those of a causal analysis, also where the state is saved and restored in between."""
-    rules = EventRules(merge_gap, minimum_length, cool_down, edge)
+    rules = EventRules(merge_gap, minimum_length, cool_down, live_edge=edge)
     scores, local = np.array(rows, dtype=np.float64).reshape(-1, 2).T
     evidence = 10 * np.stack([scores, 1 - scores], axis=1)
     cut = min(cut, len(scores))

@@ -57,14 +57,12 @@ class NeighbourConfig(Configuration):
     divisions: int = 4  # of training, the nearest of each counts: one odd span is outvoted
     training_lengths: int = 3  # a subsequence takes up at most a third of the training part
     rows: int = 65_536  # training rows remembered: the last ones
-    index_size: int = 4096  # subsequences of each length, evenly over the training part
+    index_size: int = 2048  # subsequences of each length, evenly over the training part
     size_per_row: int = 128  # at most, for each row of their length: short ones are soon all alike
     segments: int = 64  # means that stand for a longer subsequence
     least_std: float = 0.1  # of training: what varies less is not blown up to unit size
     least_observed: float = 0.5  # of a subsequence, to be compared
-    hops: int = 256  # subsequences are looked up at every 256th of their length
-    hops_when_many: int = 16  # of a series so long that the time counts more
-    many_rows: int = 131_072  # of such a series
+    hops: int = 16  # subsequences are looked up at every 16th of their length
     counterpart: CounterpartConfig = field(default_factory=CounterpartConfig)
     overlap: OverlapConfig = field(default_factory=OverlapConfig)
 

@@ -27,7 +27,7 @@ from caps.scoring.config import ModelConfig, ScoringConfig
 from caps.scoring.context import ScoringContext
 
 SEVERAL = 16_384  # rows from which several threads pay
-PIECE = 4096  # subsequences that a thread looks up at a time
+PIECE = 1024  # subsequences that a thread looks up at a time: what is expected beside them fits a cache
 
 What = Literal["new", "sparse", "ahead", "behind", "context", "quiet", "calendar"]
 Side = Literal["ahead", "behind"]
@@ -107,9 +107,8 @@ class Measuring:
     def _around(self, index: SubsequenceIndex, *, foretells: bool) -> Measured:
         """Rows with both sides: of the subsequences that hold them, and of blocks beside others."""
         config, rows, length = self.config.neighbours, len(self.values), index.length
-        hops = config.hops if rows <= config.many_rows else config.hops_when_many
         sides: tuple[Side, ...] = ("ahead", "behind") if foretells else ()
-        hop = 1 if sides else max(1, length // hops)
+        hop = 1 if sides else max(1, length // config.hops)
         starts = np.arange(0, rows - length + 1, hop)
         pieces = np.array_split(starts, -(-len(starts) // PIECE))
 

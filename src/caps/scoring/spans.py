@@ -24,13 +24,16 @@ class EventRules(Configuration):
     minimum_length: int = 1  # rows, after merging; 1 keeps one-point spikes
     cool_down: int = 0  # rows after an event in which no other is raised
     edge: float = 0.6  # of what is local to the strongest row: less is its echo, no part of it
-    clear: float = 1.5  # local to a row: odd beside whatever else
+    live_edge: float = 0.75  # the same by the past alone, where nothing after a row tells it apart
+    clear: float = 2.0  # local to a row: odd beside whatever else
     fresh: float = 1.3  # local to one row at least: less in all of them is the echo of another
     echo: int = 256  # rows beside an event in which others need such a row; farther none echoes
 
     def __post_init__(self) -> None:
-        if not isinstance(self.edge, int | float) or not 0 <= self.edge <= 1:
-            raise InputError(f"edge is {self.edge!r}", "give a share between 0 and 1")
+        for name in ("edge", "live_edge"):
+            value = getattr(self, name)
+            if not isinstance(value, int | float) or not 0 <= value <= 1:
+                raise InputError(f"{name} is {value!r}", "give a share between 0 and 1")
         for name in ("clear", "fresh"):
             value = getattr(self, name)
             if not isinstance(value, int | float) or not value >= 0:
@@ -76,14 +79,19 @@ def odd_rows(
 def _located(local: FloatArray, rules: EventRules, *, causal: bool) -> Flags:
     """Where in a surge rows are odd by themselves; nowhere if none is fresh.
 
-    Rows far less odd than the strongest are its echo; `causal`: than the strongest so far.
+    Rows far less odd than the strongest are its echo. `causal`: than the strongest so far, and an
+    event begins with a fresh row, as nothing was odd enough to say so before.
     """
     peak = np.maximum.accumulate(local) if causal else np.full(len(local), local.max())
-    wanted = np.minimum(rules.edge * np.maximum(peak, 0.0), rules.clear)
-    odd = (local > -np.inf) & ((local >= wanted) | (peak <= 0))
+    edge = rules.live_edge if causal else rules.edge
+    wanted = np.minimum(edge * np.maximum(peak, 0.0), rules.clear)
+    odd = local >= wanted
+    fresh = local >= rules.fresh
     for start, end in _runs(odd, rules.merge_gap).tolist():
-        if local[start:end].max() < rules.fresh:
+        if not fresh[start:end].any():
             odd[start:end] = False
+        elif causal:
+            odd[start : start + int(fresh[start:end].argmax())] = False
     return np.asarray(odd)
 
 

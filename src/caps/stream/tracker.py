@@ -38,7 +38,6 @@ class _Run:
     later_total: FloatArray  # the same of the rows since, which count if the run goes on
     later_count: FloatArray
     ignored: bool  # within the cool-down of the last event
-    fresh: bool = False  # whether a row of it is odd by itself
     number: int = 0  # 0 until it is an event
 
 
@@ -77,8 +76,9 @@ class EventTracker:
                     changes += self.close()
             return changes
         if self.run is None:
+            if not local >= self.rules.fresh:  # nothing is odd enough to begin with
+                return changes
             self.run = self._begin(row, time, score, p_value)
-        self.run.fresh |= local >= self.rules.fresh
         return changes + self._extend(self.run, row, time, score, p_value, evidence)
 
     def _belongs(self, row: int, score: float, local: float) -> bool:
@@ -89,8 +89,8 @@ class EventTracker:
             self.surge_peak = -math.inf
         local = -math.inf if math.isnan(local) else local
         self.surge_end, self.surge_peak = row + 1, max(self.surge_peak, local)
-        wanted = min(self.rules.edge * max(self.surge_peak, 0.0), self.rules.clear)
-        return local > -math.inf and (local >= wanted or self.surge_peak <= 0)
+        wanted = min(self.rules.live_edge * max(self.surge_peak, 0.0), self.rules.clear)
+        return local >= wanted
 
     def close(self) -> list[EventChange]:
         """End the event that is open, if there is one."""
@@ -127,7 +127,7 @@ class EventTracker:
         run.count += run.later_count
         run.later_total[:], run.later_count[:] = 0.0, 0.0
         _add(run.total, run.count, evidence)
-        if run.ignored or not run.fresh or run.end - run.start < self.rules.minimum_length:
+        if run.ignored or run.end - run.start < self.rules.minimum_length:
             return []
         if run.number:
             return [self._change("updated", run)]
