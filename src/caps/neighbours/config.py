@@ -62,7 +62,9 @@ class NeighbourConfig(Configuration):
     segments: int = 64  # means that stand for a longer subsequence
     least_std: float = 0.1  # of training: what varies less is not blown up to unit size
     least_observed: float = 0.5  # of a subsequence, to be compared
-    hops: int = 16  # subsequences are looked up at every 16th of their length
+    hops: int = 256  # subsequences are looked up at every 256th of their length
+    hops_when_many: int = 16  # of a series so long that the time counts more
+    many_rows: int = 131_072  # of such a series
     counterpart: CounterpartConfig = field(default_factory=CounterpartConfig)
     overlap: OverlapConfig = field(default_factory=OverlapConfig)
 

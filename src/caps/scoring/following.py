@@ -129,7 +129,7 @@ def _followed(
     """
     location = np.array([each.mean for each in usual])
     scale = np.array([each.std for each in usual])
-    known = np.isfinite(sample) & (sample <= np.array([each.most for each in usual])[:, None])
+    known = np.isfinite(sample)
     enough = known.sum(axis=1) >= max(1, config.samples // 4)
     if not enough.any():
         return location, scale

@@ -107,8 +107,9 @@ class Measuring:
     def _around(self, index: SubsequenceIndex, *, foretells: bool) -> Measured:
         """Rows with both sides: of the subsequences that hold them, and of blocks beside others."""
         config, rows, length = self.config.neighbours, len(self.values), index.length
+        hops = config.hops if rows <= config.many_rows else config.hops_when_many
         sides: tuple[Side, ...] = ("ahead", "behind") if foretells else ()
-        hop = 1 if sides else max(1, length // config.hops)
+        hop = 1 if sides else max(1, length // hops)
         starts = np.arange(0, rows - length + 1, hop)
         pieces = np.array_split(starts, -(-len(starts) // PIECE))
 

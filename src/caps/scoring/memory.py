@@ -341,16 +341,12 @@ def _usual(part: Part, measured: FloatArray, config: ScoringConfig) -> Standardi
 
 
 def _quietest(quiet: FloatArray, config: ScoringConfig) -> Standardiser:
-    """As quiet as ever in training is no evidence; how much it varied tells what beyond is.
-
-    That a channel stands still never becomes usual: a dead sensor stays dead.
-    """
-    known, still = quiet[np.isfinite(quiet)], -float(np.log(config.quiet_floor))
+    """As quiet as ever in training is no evidence; how much it varied tells what beyond is."""
+    known = quiet[np.isfinite(quiet)]
     if len(known) == 0:
-        return Standardiser(still, 1.0)
+        return Standardiser(-float(np.log(config.quiet_floor)), 1.0)
     std = max(Standardiser.of(known, config.quiet_unit).std, config.quiet_unit)
-    std, quietest = std * (1 + config.quiet_doubt / len(known)), float(known.max())
-    return Standardiser(quietest, std, most=max(quietest, still - config.quiet_most * std))
+    return Standardiser(float(known.max()), std * (1 + config.quiet_doubt / len(known)))
 
 
 def _at_starts(blocks: FloatArray, length: int) -> FloatArray:

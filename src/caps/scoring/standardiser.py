@@ -1,6 +1,5 @@
 """What a measure says of normal rows, and how far beyond it a row is."""
 
-import math
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -17,7 +16,6 @@ class Standardiser:
 
     mean: float
     std: float
-    most: float = math.inf  # rows beyond are no guide to what is usual, however many
 
     @classmethod
     def of(cls, values: FloatArray, least_std: float, seldom: float = 0.0) -> Self:
@@ -35,15 +33,15 @@ class Standardiser:
 
     def to_list(self) -> list[float]:
         """As JSON values; `from_list` gives the same back."""
-        return [self.mean, self.std, *([self.most] if math.isfinite(self.most) else [])]
+        return [self.mean, self.std]
 
     @classmethod
     def from_list(cls, values: Any) -> Self:
         """What `to_list` described; anything else is a ValueError."""
-        mean, std, *most = (float(value) for value in values)
-        if not (np.isfinite([mean, std, *most]).all() and std > 0 and len(most) <= 1):
+        mean, std = (float(value) for value in values)
+        if not (np.isfinite([mean, std]).all() and std > 0):
             raise ValueError("a std that is none")
-        return cls(mean, std, *most)
+        return cls(mean, std)
 
     def standardise(self, values: FloatArray) -> FloatArray:
         """Std above the mean; far beyond says little more than beyond."""
