@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -34,7 +34,9 @@ class ScoringContext:
     # By column, where rows go on from others: what became usual, and what foretells the next.
     followers: Mapping[int, "Follower"] | None = None
     recent: Mapping[int, "RecentContexts"] | None = None
-    logits: "dict[int, Recall]" = field(default_factory=dict)  # by column: a fit asks twice
+    # By column, as a fit asks twice: what rows measured, until it is taken, and what came of it.
+    measured: "dict[int, Any]" = field(default_factory=dict)
+    logits: "dict[int, Recall]" = field(default_factory=dict)
     positions: Rows | None = None  # of the rows, from where training began; None without times
 
     @property

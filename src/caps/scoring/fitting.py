@@ -188,6 +188,7 @@ class _Fit:
             self.config,
             causal=self.settings.causal,
             step=self.train.sampling.step if timed else None,
+            then=(self.contexts[0][1], column) if len(self.contexts) == 1 else None,
         )
 
     def _level(self, column: int) -> LevelRange:

@@ -71,7 +71,10 @@ class Measuring:
         return self.context.bridged[:, self.column]
 
     def lengths(self) -> Iterator[Measured]:
-        """Of every row, length by length."""
+        """Of every row, length by length; what was measured before is taken."""
+        if self.column in self.context.measured:
+            yield from self.context.measured.pop(self.column)
+            return
         for length, index in self.bank.indices.items():
             if length <= len(self.values):
                 yield self._around(index, foretells=length <= self.config.neighbours.context_length)

@@ -8,7 +8,7 @@ beside the nearest ones tells what was to be expected beside it.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import chain, product
+from itertools import product
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -63,8 +63,13 @@ class Memory:
         *,
         causal: bool = False,
         step: np.timedelta64 | None = None,  # of rows that have times
+        then: tuple[ScoringContext, int] | None = None,
     ) -> "Memory | None":
-        """Remember a scaled training part; None where it is too short to compare anything."""
+        """Remember a scaled training part; None where it is too short to compare anything.
+
+        `then` is how the last of these rows will be scored next, and in which column: what was
+        measured of them is left there.
+        """
         config = config or ModelConfig()
         first = max(0, len(values) - config.neighbours.rows)
         cycles = cycles_of(step, len(values) - first, config.scoring)
@@ -77,10 +82,21 @@ class Memory:
         measuring = blank._measuring(
             ScoringContext(rows, rows, causal, overlap, config.scoring, positions=positions), 0
         )
-        usual = {
-            part: _usual(part, each, config.scoring) for part, each in blank._measured(measuring)
-        }
-        return blank._knowing({part: usual[part] for part in blank._parts()})
+        if causal:
+            live = blank._live(measuring)
+            measured = dict(zip(blank._parts(), live, strict=True))
+            if then is not None:
+                context, column = then
+                context.measured[column] = live[:, len(rows) - len(context.scaled) :]
+        else:
+            lengths = list(measuring.lengths())
+            others = measuring.calendar(cycles), measuring.quiet()
+            measured = {part: each for some in (*lengths, *others) for part, each in some.items()}
+            if then is not None and len(then[0].scaled) == len(rows):
+                context, column = then
+                context.measured[column] = lengths
+        usual = {part: _usual(part, measured[part], config.scoring) for part in blank._parts()}
+        return blank._knowing(usual)
 
     def _knowing(self, standardisers: Standardisers) -> Self:
         """The same with what is usual; its rows are not indexed again."""
@@ -132,14 +148,6 @@ class Memory:
     def _measuring(self, context: ScoringContext, column: int) -> Measuring:
         return Measuring(self.bank, context, column, self.config)
 
-    def _measured(self, measuring: Measuring) -> Iterator[tuple[Part, FloatArray]]:
-        if self.causal:
-            yield from zip(self._parts(), self._live(measuring), strict=True)
-            return
-        others = measuring.calendar(self.cycles), measuring.quiet()
-        for measured in chain(measuring.lengths(), others):
-            yield from measured.items()
-
     def _in_hindsight(self, measuring: Measuring) -> Recall:
         config, context = self.config.scoring, measuring.context
         subsequences: list[FloatArray] = []
@@ -177,7 +185,9 @@ class Memory:
 
     def _by_the_past(self, measuring: Measuring) -> Recall:
         config, context, order = self.config.scoring, measuring.context, self._live_order
-        stacked = self._live(measuring)
+        stacked = context.measured.pop(measuring.column, None)
+        if stacked is None:
+            stacked = self._live(measuring)
         follower = context.followers.get(measuring.column) if context.followers else None
         follower = follower or self.follower(still=not context.follows)
         # A gap, however long, is no time in which anything could become usual.
