@@ -16,16 +16,16 @@ Blocks = Mapping[int, FloatArray]  # evidence of blocks of rows, by their length
 
 
 def soft_maximum(parts: FloatArray | Iterable[FloatArray], sharpness: float) -> FloatArray:
-    """`sharpness` log mean exp(part / `sharpness`) of the parts that know a row.
+    """`sharpness` log mean exp(part / `sharpness`); not-a-number where no part knows a row.
 
-    The loudest parts count most, but many that agree are louder than one.
+    The loudest parts count most, but many that agree are louder than one. A part that does not know
+    a row is a silent one: were it left out, the others would be louder where a series begins.
     """
     values = parts if isinstance(parts, np.ndarray) else np.stack(list(parts))
     known = np.isfinite(values)
     loud = np.exp(np.where(known, values, -np.inf) / sharpness)
-    count = known.sum(axis=0)
-    mean = loud.sum(axis=0) / np.maximum(count, 1)
-    return np.where(count > 0, sharpness * np.log(np.maximum(mean, 1e-300)), np.nan)
+    mean = loud.sum(axis=0) / len(values)
+    return np.where(known.any(axis=0), sharpness * np.log(np.maximum(mean, 1e-300)), np.nan)
 
 
 def both_sides(ahead: Blocks, behind: Blocks) -> Blocks:

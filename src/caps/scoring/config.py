@@ -98,7 +98,7 @@ class CalibrationConfig(Configuration):
     doubted: float = 0.34  # of the peaks
     usual_peaks: int = 50  # that weigh as much as what is usual
     usual_scale: float = 0.18  # of evidence in hindsight, on series of no evaluation list
-    usual_live_scale: float = 0.1  # of evidence by the past alone
+    usual_live_scale: float = 0.12  # of evidence by the past alone
     least_scale: float = 1e-3  # of a tail without peaks
     fewest_rows: int = 32
     fresh_share: float = 0.01  # of training: more rows than that are not fresh by themselves
