@@ -7,8 +7,6 @@ from caps.baselines import METHODS
 from caps.metrics import acf_window
 
 pytest.importorskip("stumpy", reason="the matrix profile needs the extra `bench`")
-# Compiling stumpy takes half a minute.
-pytestmark = pytest.mark.slow
 
 
 def wave(rows: int, channels: int = 1, seed: int = 0) -> np.ndarray:
