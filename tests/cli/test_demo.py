@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from ran_command import run
 
 from caps.cli.demo import demo
 from caps.cli.main import main
@@ -31,13 +32,6 @@ def facts(folder: Path) -> dict[str, Any]:
     with redirect_stdout(printed):
         demo(out=folder, seed=4, json_output=True)
     return dict(json.loads(printed.getvalue()))
-
-
-def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
-    with pytest.raises(SystemExit) as stop:
-        main(arguments)
-    assert stop.value.code == 0
-    return capsys.readouterr().out
 
 
 def test_the_file_holds_the_simulated_month(folder: Path) -> None:
