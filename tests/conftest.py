@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 # and sums in another order end in other last bits.
 os.environ["OMP_NUM_THREADS"] = "1"
 os.environ["NUMBA_NUM_THREADS"] = "1"  # else stumpy's sets those of torch too, in later tests
+os.environ["NUMBA_DISABLE_JIT"] = "1"  # short series need no half minute of compiling stumpy
 
 # No test depends on how busy the machine is.
 settings.register_profile("caps", deadline=None)

@@ -1,14 +1,17 @@
 """The matrix profile against distances computed one by one."""
 
+from importlib.util import find_spec
+
 import numpy as np
 import pytest
 
 from caps.baselines import METHODS
 from caps.metrics import acf_window
 
-pytest.importorskip("stumpy", reason="the matrix profile needs the extra `bench`")
-# Compiling stumpy takes half a minute.
-pytestmark = pytest.mark.slow
+# Not by importing it: every process that collects tests would pay seconds.
+pytestmark = pytest.mark.skipif(
+    find_spec("stumpy") is None, reason="the matrix profile needs the extra `bench`"
+)
 
 
 def wave(rows: int, channels: int = 1, seed: int = 0) -> np.ndarray:

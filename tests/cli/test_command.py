@@ -18,9 +18,15 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Run:
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """A command in this process; that it starts from a shell is checked once."""
+
     def call(*arguments: str) -> "subprocess.CompletedProcess[str]":
-        return subprocess.run([CAPS, *arguments], capture_output=True, text=True, cwd=tmp_path)
+        monkeypatch.chdir(tmp_path)
+        with pytest.raises(SystemExit) as stop:
+            main(arguments)
+        code = int(stop.value.code or 0)
+        return subprocess.CompletedProcess(arguments, code, *capsys.readouterr())
 
     return call
 
@@ -43,8 +49,16 @@ def test_help_lists_every_command_in_order(run: Run) -> None:
     assert "Exit codes" in outcome.stdout
 
 
-def test_version_is_the_version(run: Run) -> None:
-    assert run("--version").stdout.strip() == caps.__version__
+def test_version_is_the_version_also_from_a_shell(run: Run, tmp_path: Path) -> None:
+    shell = subprocess.run([CAPS, "--version"], capture_output=True, text=True, cwd=tmp_path)
+    for outcome in (shell, run("--version")):
+        assert (outcome.returncode, outcome.stdout.strip()) == (0, caps.__version__)
+
+
+def test_a_refusal_from_a_shell_has_its_exit_code(tmp_path: Path) -> None:
+    line = [CAPS, "evaluate", "scores.csv", "--score", "a", "--label", "b"]
+    outcome = subprocess.run(line, capture_output=True, text=True, cwd=tmp_path)
+    assert ends_with_remedy(outcome)
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["evalute"]])

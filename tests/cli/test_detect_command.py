@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from ran_command import run
 
 from caps import CAPS
 from caps.cli.main import main
@@ -41,14 +42,6 @@ def metrics(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(autouse=True)
 def in_a_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
-
-
-def run(capsys: pytest.CaptureFixture[str], *arguments: object, code: int = 0) -> str:
-    with pytest.raises(SystemExit) as stop:
-        main([str(argument) for argument in arguments])
-    shown = capsys.readouterr()
-    assert stop.value.code == code, shown.err
-    return shown.out if code == 0 else shown.err
 
 
 def test_detect_writes_report_scores_events_and_model(

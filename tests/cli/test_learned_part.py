@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from ran_command import run
 
 import caps
 from caps import CAPS
-from caps.cli.main import main
 from untrained_weights import noisy_wave
 
 ROWS = 900
@@ -26,14 +26,6 @@ def metrics(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     frame.loc[800:815, "load"] += 9
     frame.to_csv("metrics.csv", index=False)
     return tmp_path / "metrics.csv"
-
-
-def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
-    with pytest.raises(SystemExit) as stop:
-        main([str(argument) for argument in arguments])
-    shown = capsys.readouterr()
-    assert stop.value.code == 0, shown.err
-    return shown.out
 
 
 @pytest.mark.parametrize(

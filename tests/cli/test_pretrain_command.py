@@ -136,7 +136,7 @@ def test_the_sizes_are_shown_beside_the_papers(
 @pytest.mark.slow
 def test_two_processes_pretrain_together(tmp_path: Path) -> None:
     out = tmp_path / "run"
-    options = ("--out", out, *SHORT, "--devices", "2", "--json")
+    options = ("--out", out, *SHORT, "--check-pairs", "60", "--devices", "2", "--json")
     with start("-m", "caps.cli.main", *COMMAND, *options) as both:
         printed, said = both.communicate(timeout=PATIENCE)
     assert both.returncode == 0, said

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from ran_command import run
 
 from caps import CAPS
-from caps.cli.main import main
 from caps.fleet import ScoreOptions, find_series
 from caps.fleet.work import Task, work
 from caps.scoring import FitOptions
@@ -51,14 +51,6 @@ def two_clocks(tmp_path: Path) -> Path:
     frame = frame.iloc[::-1]
     frame.to_csv(tmp_path / "two.csv", index=False)
     return tmp_path / "two.csv"
-
-
-def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
-    with pytest.raises(SystemExit) as stop:
-        main([str(argument) for argument in arguments])
-    shown = capsys.readouterr()
-    assert stop.value.code == 0, shown.err
-    return shown.out
 
 
 def test_a_label_is_left_out_by_every_command_and_may_stand_in_what_is_scored(

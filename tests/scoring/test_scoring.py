@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from caps.errors import InputError
-from caps.network.detector import Detector, score_chunks, score_logits, score_series
+from caps.network.detector import Detector, score_logits, score_series
 from caps.network.learning import train_detector
 from caps.series import Scaler
 from oracles.scoring import naive_bridge, naive_logits
@@ -49,30 +49,15 @@ def test_a_long_gap_keeps_the_windows_around_it_as_defined(detector: Detector) -
     np.testing.assert_allclose(score_logits(detector, values), expected, rtol=1e-4, atol=1e-4)
 
 
-@settings(max_examples=40)
-@given(st.integers(1, 400), st.lists(st.integers(1, 120), min_size=1), st.integers(0, 2**32 - 1))
+@pytest.mark.parametrize(("chunk", "group"), [(1, 1), (50, 3), (150, 1024)])
 def test_a_series_in_chunks_scores_as_a_whole(
-    detector: Detector, length: int, cuts: list[int], seed: int
+    detector: Detector, chunk: int, group: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    values = gappy(np.random.default_rng(seed), length, 0.1)
-    ends = [end for end in np.cumsum(cuts).tolist() if end < length]
-    parts = [*score_chunks(detector, np.split(values, ends))]
-    np.testing.assert_allclose(np.concatenate(parts), score_logits(detector, values), atol=1e-5)
-
-
-def test_chunks_are_handed_out_while_the_series_arrives(detector: Detector) -> None:
-    values = wave(np.random.default_rng(0), 1000)
-    read = 0
-
-    def chunks():  # type: ignore[no-untyped-def]
-        nonlocal read
-        for first in range(0, 1000, 100):
-            read += 100
-            yield values[first : first + 100]
-
-    first = next(iter(score_chunks(detector, chunks())))
-    assert len(first) > 0
-    assert read <= 200
+    values = gappy(np.random.default_rng(chunk), 400, 0.1)
+    whole = score_logits(detector, values)
+    monkeypatch.setattr("caps.network.windowed.CHUNK", chunk)
+    monkeypatch.setattr("caps.network.windowed.GROUP", group)
+    np.testing.assert_allclose(score_logits(detector, values), whole, atol=1e-5)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.2])

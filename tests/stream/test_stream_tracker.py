@@ -15,8 +15,8 @@ from caps.stream.tracker import EventChange, EventTracker
 START = np.datetime64("2024-05-01", "ns")
 STEP = np.timedelta64(60, "s")
 LEVELS = st.sampled_from([0.0, 0.2, 0.5, 0.7, 0.9, float("nan")])
-LOCAL = st.sampled_from([-1.0, 0.0, 0.5, 1.0, 2.0, float("nan")])
-ODD = [1.0] * 5  # by themselves
+LOCAL = st.sampled_from([-1.0, 0.0, 0.5, 1.0, 1.4, 1.6, 2.0, 4.0, float("nan")])
+ODD = [2.0] * 5  # by themselves, and enough of it for an event
 
 
 def follow(
@@ -55,6 +55,9 @@ def follow(
 @example([(0.9, 2.0), (0.9, 0.5), (0.9, 0.5), (0.9, 2.0), (0.9, 0.5)], 1, 1, 0, 0.6, 2)
 @example([(0.9, 2.0), (0.9, 0.5), (0.2, 0.0), (0.2, 0.0), (0.9, 0.5)], 1, 1, 0, 0.6, 3)
 @example([(0.9, 2.0), (0.9, 0.5), (0.2, 0.0), (0.9, 0.5)], 1, 1, 0, 0.6, 3)
+# Clearly odd beside a far stronger row, and odd again after a spell that ends its echo.
+@example([(0.9, 4.0), (0.9, 1.6), (0.9, 1.4)], 0, 1, 0, 0.6, 1)
+@example([(0.9, 4.0), (0.0, 0.0), (0.0, 0.0), (0.9, 1.4)], 1, 1, 0, 0.6, 2)
 # The highest score between two rows that are odd by themselves.
 @example([(0.7, 2.0), (0.9, 0.5), (0.7, 2.0)], 1, 1, 0, 0.6, 1)
 # A row of which nothing is known after one that is not odd.

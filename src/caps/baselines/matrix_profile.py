@@ -1,5 +1,6 @@
 """Matrix profile: how far a subsequence is from the most similar other one (stumpy)."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Self
 
@@ -15,7 +16,28 @@ SHORTEST = 4  # rows; shorter subsequences all look alike once normalised
 LENGTHS = (16, 32, 64, 128, 256)  # rows of the subsequences of the profile over several windows
 
 
-class MatrixProfile:
+class _Profile(ABC):
+    """Keeps the training part to compare with."""
+
+    train: FloatArray | None = None
+
+    def fit(self, train: FloatArray) -> Self:
+        """Keep the training part."""
+        self.train = bridged(checked(train))
+        return self
+
+    def score(self, series: FloatArray) -> FloatArray:
+        """How far the subsequence around each row is from those it is compared with."""
+        if self.train is None:
+            raise not_fitted()
+        return self._distances(bridged(checked(series, self.train.shape[1])), self.train)
+
+    @abstractmethod
+    def _distances(self, series: FloatArray, train: FloatArray) -> FloatArray:
+        """Those of a series (time, channel) without gaps."""
+
+
+class MatrixProfile(_Profile):
     """Distance to the nearest subsequence of the training part, or with `whole` of the series.
 
     Of several channels, the mean of their distances.
@@ -23,47 +45,28 @@ class MatrixProfile:
 
     def __init__(self, *, whole: bool = False) -> None:
         self.whole = whole
-        self.train: FloatArray | None = None
 
-    def fit(self, train: FloatArray) -> Self:
-        """Keep the training part."""
-        self.train = bridged(checked(train))
-        return self
-
-    def score(self, series: FloatArray) -> FloatArray:
-        """The distance of the subsequence around each row."""
-        if self.train is None:
-            raise not_fitted()
-        series = bridged(checked(series, self.train.shape[1]))
-        known = series if self.whole else self.train
+    def _distances(self, series: FloatArray, train: FloatArray) -> FloatArray:
+        known = series if self.whole else train
         size = max(SHORTEST, min(acf_window(known), len(known) // 2))
         return _on_rows(series, None if self.whole else known, size)
 
 
-class MultiWindowProfile:
+class MultiWindowProfile(_Profile):
     """The mean of the profiles of several lengths against the training part.
 
-    A distance of z-normalised subsequences grows with the root of their length, so each profile is
-    divided by that of twice its length: 1 is what two unrelated subsequences have.
+    Of the lengths that are at most half of it, or of the shortest. A distance of z-normalised
+    subsequences grows with the root of their length, so each profile is divided by that of twice
+    its length: 1 is what two unrelated subsequences have.
     """
 
     def __init__(self, lengths: Sequence[int] = LENGTHS) -> None:
         self.lengths = tuple(lengths)
-        self.train: FloatArray | None = None
 
-    def fit(self, train: FloatArray) -> Self:
-        """Keep the training part."""
-        self.train = bridged(checked(train))
-        return self
-
-    def score(self, series: FloatArray) -> FloatArray:
-        """The mean over the lengths that are at most half of the training part, or the shortest."""
-        if self.train is None:
-            raise not_fitted()
-        series = bridged(checked(series, self.train.shape[1]))
-        half = len(self.train) // 2
+    def _distances(self, series: FloatArray, train: FloatArray) -> FloatArray:
+        half = len(train) // 2
         fitting = [size for size in self.lengths if size <= half] or [max(SHORTEST, half)]
-        profiles = [_on_rows(series, self.train, size) / np.sqrt(2 * size) for size in fitting]
+        profiles = [_on_rows(series, train, size) / np.sqrt(2 * size) for size in fitting]
         return np.asarray(np.mean(profiles, axis=0))
 
 

@@ -1,7 +1,7 @@
 """Detectors of odd points, on scikit-learn: each learns from points and gives what judges others.
 
 Called without points, a judge scores those it learned from, each by the others where it compares
-points with points.
+points with points. Its imports take more than a second, which other methods do without.
 """
 
 import warnings
@@ -9,12 +9,6 @@ from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
-from scipy.spatial.distance import cdist
-from sklearn.cluster import KMeans
-from sklearn.decomposition import PCA
-from sklearn.ensemble import IsolationForest
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.neighbors import LocalOutlierFactor, NearestNeighbors
 
 from caps.arrays import FloatArray
 
@@ -24,6 +18,8 @@ SMALLEST = 1e-200  # a share of variance of exactly zero would make every score 
 
 def density(points: FloatArray, neighbours: int) -> Judge:
     """LOF: how much thinner a point's surroundings are than those of its neighbours."""
+    from sklearn.neighbors import LocalOutlierFactor  # a second: see above
+
     count = max(1, min(neighbours, len(points) - 1))
     model = LocalOutlierFactor(n_neighbors=count, novelty=True)
     with warnings.catch_warnings():
@@ -43,6 +39,8 @@ def distance(
     points: FloatArray, neighbours: int, take: Literal["largest", "mean"] = "largest"
 ) -> Judge:
     """KNN: the distance to the k-th nearest point, or the mean of the k distances."""
+    from sklearn.neighbors import NearestNeighbors  # a second: see above
+
     model = NearestNeighbors(n_neighbors=max(1, min(neighbours, len(points) - 1))).fit(points)
 
     def judge(others: FloatArray | None = None) -> FloatArray:
@@ -66,6 +64,8 @@ def isolation(points: FloatArray, trees: int, seed: int, features: int | float =
 
     `features` 1 is one feature a tree, 1.0 all of them, as scikit-learn reads it.
     """
+    from sklearn.ensemble import IsolationForest  # a second: see above
+
     model = IsolationForest(n_estimators=trees, max_features=features, random_state=seed)
     model.fit(points)
     return lambda others=None: np.asarray(
@@ -78,6 +78,9 @@ def projection(points: FloatArray, components: float | None = None) -> Judge:
 
     The component of least variance has by far the most weight.
     """
+    from scipy.spatial.distance import cdist  # a second: see above
+    from sklearn.decomposition import PCA
+
     varying = (points != 0).any(axis=0)
     if not varying.any():
         varying[:] = True
@@ -101,6 +104,9 @@ def projection(points: FloatArray, components: float | None = None) -> Judge:
 
 def centres(points: FloatArray, clusters: int, seed: int) -> Judge:
     """K-means: the distance to the nearest centre."""
+    from sklearn.cluster import KMeans  # a second: see above
+    from sklearn.exceptions import ConvergenceWarning
+
     model = KMeans(min(clusters, len(points)), n_init=1, random_state=seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # fewer different points

@@ -6,13 +6,7 @@ from caps.lazy import on_first_use
 
 if TYPE_CHECKING:
     from caps.network.config import PAPER, TRANSFORMER, DetectorConfig
-    from caps.network.detector import (
-        Detector,
-        score_chunks,
-        score_logits,
-        score_series,
-        window_logits,
-    )
+    from caps.network.detector import Detector, score_logits, score_series, window_logits
     from caps.network.examples import held_out, held_out_blocks, references_in
     from caps.network.learning import train_detector
     from caps.network.logistic import expit, logit
@@ -37,7 +31,6 @@ __all__ = [
     "logit",
     "references_in",
     "row_logits",
-    "score_chunks",
     "score_logits",
     "score_series",
     "train_detector",

@@ -3,7 +3,6 @@
 Values are scaled and of one channel; not-a-number marks what was not observed.
 """
 
-from collections.abc import Iterable, Iterator
 from functools import partial
 
 import numpy as np
@@ -15,7 +14,7 @@ from caps.network.config import DetectorConfig
 from caps.network.few_windows import FEW, few_logits
 from caps.network.logistic import expit
 from caps.network.networks import LARGEST, TcnDetector, TransformerDetector
-from caps.network.windowed import chunk_logits, row_logits
+from caps.network.windowed import row_logits
 from caps.series import bridge
 
 BATCH = 64  # windows at once through the network: their activations fit the processor's cache
@@ -58,14 +57,6 @@ def score_logits(
     """The logits of `score_series`, for sums with other evidence."""
     logits_of = partial(window_logits, detector)
     return row_logits(logits_of, detector.config, values, causal=causal, last=last)
-
-
-def score_chunks(detector: Detector, chunks: Iterable[FloatArray]) -> Iterator[FloatArray]:
-    """Logits of a series that arrives in pieces, handed out as soon as no window can change them.
-
-    Together they are the logits of the whole series.
-    """
-    return chunk_logits(partial(window_logits, detector), detector.config, chunks)
 
 
 @torch.inference_mode()

@@ -3,7 +3,7 @@
 Values are scaled and of one channel; not-a-number marks what was not observed.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
@@ -51,28 +51,24 @@ def row_logits(
     first = 0 if last is None else max(0, len(values) - last)
     if causal:
         return _causal_logits(window_logits, config.window, values, first)
-    chunks = (values[start : start + CHUNK] for start in range(0, len(values), CHUNK))
-    return np.concatenate([*chunk_logits(window_logits, config, chunks)])[first:]
+    return _centred_logits(window_logits, config, values)[first:]
 
 
-def chunk_logits(
-    window_logits: WindowLogits, config: DetectorConfig, chunks: Iterable[FloatArray]
-) -> Iterator[FloatArray]:
-    """Logits of a series that arrives in pieces, handed out as soon as no window can change them.
-
-    Together they are the logits of the whole series.
-    """
+def _centred_logits(
+    window_logits: WindowLogits, config: DetectorConfig, values: FloatArray
+) -> FloatArray:
+    """Logits of all rows, each by the windows on both of its sides."""
     weighted, weight = Reassembly(config.window, "hann"), Reassembly(config.window, "hann")
-    observed = _Mask()
-    for windows in chunked_windows(observed.watch(chunks), config.window, config.stride):
+    chunks = (values[start : start + CHUNK] for start in range(0, len(values), CHUNK))
+    rows = []
+    for windows in chunked_windows(chunks, config.window, config.stride):
         for starts, batch in windows.batches(GROUP):
             trust = np.where(np.isfinite(batch).mean(axis=1) >= 0.5, 1.0, config.sparse_weight)
             logits = window_logits(batch)
             flat = np.broadcast_to(trust[:, None], logits.shape)
-            above, below = weighted.add(flat * logits, starts), weight.add(flat, starts)
-            yield observed.cover(above / below)
-    length = observed.rows
-    yield observed.cover(weighted.finish(length) / weight.finish(length))
+            rows.append(weighted.add(flat * logits, starts) / weight.add(flat, starts))
+    rows.append(weighted.finish(len(values)) / weight.finish(len(values)))
+    return np.where(np.isfinite(values), np.concatenate(rows), np.nan)
 
 
 def _causal_logits(
@@ -91,27 +87,6 @@ def _causal_logits(
             offset = whole - first + start
             logits[offset : offset + len(batch)] = window_logits(batch)[:, -1]
     return np.where(np.isfinite(values[first:]), logits, np.nan)
-
-
-class _Mask:
-    """Which of the rows still to be handed out were observed."""
-
-    def __init__(self) -> None:
-        self.rows = 0
-        self.waiting = np.zeros(0, dtype=bool)
-
-    def watch(self, chunks: Iterable[FloatArray]) -> Iterator[FloatArray]:
-        """Pass the chunks on and remember what was observed."""
-        for chunk in chunks:
-            chunk = checked(chunk)
-            self.rows += len(chunk)
-            self.waiting = np.concatenate([self.waiting, np.isfinite(chunk)])
-            yield chunk
-
-    def cover(self, rows: FloatArray) -> FloatArray:
-        """The next rows, with not-a-number where nothing was observed."""
-        observed, self.waiting = self.waiting[: len(rows)], self.waiting[len(rows) :]
-        return np.where(observed, rows, np.nan)
 
 
 def checked(values: FloatArray) -> FloatArray:
