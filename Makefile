@@ -8,13 +8,15 @@ PARITY_READY := $(PARITY_VENV)/.ready
 GOLDEN := tests/metrics/golden/tsb_ad.json
 PEERS_VENV := .venv-peers
 PEERS_READY := $(PEERS_VENV)/.ready
+ECOSYSTEMS_VENV := .venv-ecosystems
+ECOSYSTEMS_READY := $(ECOSYSTEMS_VENV)/.ready
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 export OMP_WAIT_POLICY ?= passive
 export GOMP_SPINCOUNT ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check docs perf parity peers clean
+.PHONY: help setup demo test check docs perf parity peers ecosystems clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
@@ -50,6 +52,9 @@ parity: $(READY) $(PARITY_READY) ## compare the metrics with TSB-AD 1.5, refresh
 
 peers: $(PEERS_READY) ## create .venv-peers, in which TSB-AD's deep methods run for caps bench
 
+ecosystems: $(ECOSYSTEMS_READY) ## let aeon and sktime check the adapters, in an environment with both
+	$(ECOSYSTEMS_VENV)/bin/python -m pytest -q tests/adapters
+
 perf: $(READY) $(PARITY_READY) ## time the metrics against TSB-AD 1.5, generation and detection, write docs/performance.md (DATA=series in TSB-AD's layout)
 	OMP_NUM_THREADS=1 $(BIN)/python -m tools speed-metrics --page docs/performance.md
 	$(BIN)/python -m tools speed-generation --page docs/performance.md
@@ -69,6 +74,13 @@ $(PEERS_READY): constraints.txt
 	$(PEERS_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt \
 		'numpy<2' scikit-learn scipy statsmodels torch torchinfo tqdm einops
 	$(PEERS_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps TSB-AD==1.5
+	@touch $@
+
+# aeon and sktime hold pandas and numba back, hence an environment of their own.
+$(ECOSYSTEMS_READY): pyproject.toml constraints.txt
+	test -x $(ECOSYSTEMS_VENV)/bin/python || $(PYTHON) -m venv $(ECOSYSTEMS_VENV)
+	$(ECOSYSTEMS_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt \
+		-e '.[aeon,sktime]' pytest
 	@touch $@
 
 clean: ## remove the virtual environments and every cache
