@@ -93,5 +93,5 @@ $(ECOSYSTEMS_READY): pyproject.toml constraints.txt
 	@touch $@
 
 clean: ## remove the virtual environments and every cache
-	rm -rf $(VENV) .venv-* build dist site .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-* examples/javascript/node_modules build dist site .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from textwrap import fill
 
 from caps import CAPS
 from caps.bench.rendering import Entry, Table
@@ -20,6 +21,7 @@ from tools.machine import machine, processor_seconds
 SIZES = ((1_000, 1), (5_000, 1), (20_000, 1), (5_000, 4), (5_000, 16))  # training rows, channels
 QUICK_SIZES = SIZES[:1]
 MINUTE = 60_000  # milliseconds
+WIDEST = 118  # of a page's line
 BUSY = 0.7  # of a core: the rest is for refits, bursts and everything else
 
 
@@ -33,13 +35,13 @@ def sizing(run: StudyRun) -> Report:
         "training rows", "channels", "fit", "model on disk", "state on disk", "memory",
         "a live row", "series a core, one row a minute",
     ]  # fmt: skip
-    notes = [
-        f"Processor seconds of a fit; memory of a loaded model and its stream, the mean of "
+    note = (
+        "Processor seconds of a fit; memory of a loaded model and its stream, the mean of "
         f"{SERIES} in one process, after {FILLED:,} rows; the process itself takes "
-        f"{rows[0][-1]} MB more. Rows came one at a time; series a core leave "
-        f"{1 - BUSY:.0%} of it free.",
-        f"{machine()}.",
-    ]
+        f"{rows[0][-1]} MB more. Rows came one at a time; series a core leave {1 - BUSY:.0%} "
+        f"of it free. {machine()}."
+    )
+    notes = [fill(note, WIDEST, break_long_words=False, break_on_hyphens=False)]
     table = Table("sizing", "What a live series takes", header, [row[:-1] for row in rows], notes)
     return Report(
         "Sizing",
