@@ -1,7 +1,7 @@
 """Run the notebook of the docs, keep what it shows in it, and write it as a page of the site.
 
 `python -m tools.site.notebook` does both. Cells run one after the other in this process: a kernel
-and nbconvert would be thirty more packages to install, and the notebook needs no magic. The page
+and nbconvert would be 40 more packages to install, and the notebook needs no magic. The page
 is Markdown, so that the forge, a terminal and the site show it without them.
 """
 
