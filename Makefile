@@ -89,7 +89,7 @@ $(PEERS_READY): constraints.txt
 $(ECOSYSTEMS_READY): pyproject.toml constraints.txt
 	test -x $(ECOSYSTEMS_VENV)/bin/python || $(PYTHON) -m venv $(ECOSYSTEMS_VENV)
 	$(ECOSYSTEMS_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt \
-		-e '.[aeon,sktime]' pytest
+		-e '.[aeon,sktime]' hypothesis pytest
 	@touch $@
 
 clean: ## remove the virtual environments and every cache

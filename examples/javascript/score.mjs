@@ -17,7 +17,7 @@ const columns = header.trim().split(",");
 
 console.log("score,p_value,alarm");
 for (const line of lines) {
-  const cells = line.trim().split(",");
+  const cells = line.trim().split(",").map((cell) => cell.replaceAll('"', ""));
   const row = Object.fromEntries(columns.map((name, at) => [name, cells[at] === "" ? null : cells[at]]));
   const time = "time" in row ? Date.parse(row.time) : null;
   const { score, pValue, alarm } = await stream.update(row, time);
