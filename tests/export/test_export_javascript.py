@@ -153,7 +153,9 @@ def test_the_example_of_the_page_runs(node: str, tmp_path: Path) -> None:
     assert "alarm true" in odd
 
 
-def test_the_versions_are_those_of_the_code() -> None:
+def test_versions_and_bounds_are_those_of_the_code() -> None:
+    assert f"must agree to {SAME:g}" in PAGE
+    assert f"so {MOST_TIES:.0%} of the rows" in PAGE
     facts = json.loads((MODULE / "package.json").read_text(encoding="utf-8"))
     version = facts["optionalDependencies"]["onnxruntime-node"]
     assert f"onnxruntime-node {version}" in PAGE
