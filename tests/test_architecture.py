@@ -67,9 +67,10 @@ MAY_IMPORT["fitted_model"] = {"stream", "plots", "events", "scoring", "series"}
 MAY_IMPORT["estimator"] = {
     "fitted_model", "events", "scoring", "network", "neighbours", "realize", "series",
 }  # fmt: skip
+MAY_IMPORT["adapters"] = {"estimator", "scoring"}
 MAY_IMPORT["detection"] = {"estimator", "events", "report", "scoring", "series", "wording"}
 MAY_IMPORT["bench"] = set(MAY_IMPORT) - {
-    "report", "export", "serve", "fleet", "watch", "detection",
+    "adapters", "report", "export", "serve", "fleet", "watch", "detection",
 }  # fmt: skip
 
 WITHOUT_TORCH = {

@@ -115,11 +115,31 @@ class CAPS(FittedModel, BaseEstimator):  # type: ignore[misc]  # scikit-learn ha
         fitted.facts.update(named, regular=not notes, learned=learned.to_dict())
         write_configs(fitted)
         self.fitted_ = fitted
+        self._given = series
         return self
 
     def fit_predict(self, X: Any, y: object = None) -> NDArray[np.int8]:
         """Fit, then 1 for the rows of events in `X`, else 0."""
         return self.fit(X).predict(X)
+
+    @property
+    def decision_scores_(self) -> FloatArray:
+        """As PyOD has it: the scores of the rows that `fit` was given."""
+        return self.decision_function(self._own_rows())
+
+    @property
+    def labels_(self) -> NDArray[np.int8]:
+        """As PyOD has it: 1 for the rows of events in what `fit` was given, else 0."""
+        return self.predict(self._own_rows())
+
+    def _own_rows(self) -> Series:
+        self._model()
+        if not hasattr(self, "_given"):
+            raise NotFittedError(
+                "a saved model does not keep the rows of its fit: call decision_function or predict"
+            )
+        given: Series = self._given
+        return given
 
     def _repr_html_(self) -> str:
         if hasattr(self, "fitted_"):

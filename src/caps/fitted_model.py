@@ -87,6 +87,14 @@ class FittedModel:
         """1 for the rows of events, else 0."""
         return self.analyze(X).flag
 
+    def predict_proba(self, X: Any) -> FloatArray:
+        """As PyOD has it by default: 1 - score and score of each row, which are no probabilities.
+
+        How often normal rows score as high is the `p_value` of `score_frame`.
+        """
+        score = self.decision_function(X)
+        return np.column_stack([1 - score, score])
+
     def analyze(self, X: Any) -> Analysis:
         """Score once, look at it in many ways: scores, events, explanations, other budgets."""
         fitted = self._model()

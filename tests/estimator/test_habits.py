@@ -1,4 +1,4 @@
-"""What users of scikit-learn, pandas and notebooks try first."""
+"""What users of scikit-learn, PyOD, pandas and notebooks try first."""
 
 from pathlib import Path
 
@@ -36,6 +36,22 @@ def test_fit_predict_is_fit_and_predict(frame: pd.DataFrame, model: CAPS) -> Non
 
 def test_score_samples_is_higher_for_what_is_normal(frame: pd.DataFrame, model: CAPS) -> None:
     np.testing.assert_array_equal(model.score_samples(frame), -model.decision_function(frame))
+
+
+def test_the_names_of_pyod_are_those_of_the_rows_of_the_fit(
+    frame: pd.DataFrame, model: CAPS, tmp_path: Path
+) -> None:
+    scores = model.decision_function(frame)
+    np.testing.assert_array_equal(model.decision_scores_, scores)
+    np.testing.assert_array_equal(model.labels_, model.predict(frame))
+    np.testing.assert_allclose(model.predict_proba(frame)[:, 1], scores)
+    np.testing.assert_allclose(model.predict_proba(frame).sum(axis=1), 1)
+    model.save(tmp_path / "model")
+    for without in (CAPS(), CAPS.load(tmp_path / "model")):
+        assert not hasattr(without, "decision_scores_")
+        assert not hasattr(without, "labels_")
+    with pytest.raises(AttributeError, match="call decision_function"):
+        _ = CAPS.load(tmp_path / "model").decision_scores_
 
 
 @pytest.mark.parametrize("given", [np.asarray, lambda frame: frame.to_numpy().tolist()])
