@@ -42,7 +42,8 @@ MAY_IMPORT = {
     "network": {"recover", "series"},
     "scoring": {"neighbours", "network", "recover", "realize", "series"},
     "wording": {"scoring", "series"},
-    "events": {"scoring", "neighbours", "realize", "series"},
+    "planned": {"series"},
+    "events": {"planned", "scoring", "neighbours", "realize", "series"},
     "stream": {"scoring", "events", "series"},
     "plots": {"events", "series"},
     "inspection": {"plots", "realize", "represent", "simulate"},
@@ -61,12 +62,14 @@ MAY_IMPORT = {
         "series",
         "wording",
     },
-    "fleet": {"plots", "events", "scoring", "network", "realize", "estimator", "series"},
+    "fleet": {"planned", "plots", "events", "scoring", "network", "realize", "estimator", "series"},
 }
-MAY_IMPORT["fitted_model"] = {"stream", "plots", "events", "scoring", "series"}
+MAY_IMPORT["fitted_model"] = {"stream", "plots", "planned", "events", "scoring", "series"}
+MAY_IMPORT["store"] = {"events"}
 MAY_IMPORT["estimator"] = {
-    "fitted_model", "events", "scoring", "network", "neighbours", "realize", "series",
+    "fitted_model", "events", "scoring", "network", "neighbours", "realize", "series", "store",
 }  # fmt: skip
+MAY_IMPORT["refit"] = {"estimator", "events", "scoring", "series", "store", "stream"}
 MAY_IMPORT["detection"] = {"estimator", "events", "report", "scoring", "series", "wording"}
 MAY_IMPORT["bench"] = set(MAY_IMPORT) - {
     "report", "export", "serve", "fleet", "watch", "detection",

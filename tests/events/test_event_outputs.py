@@ -61,6 +61,9 @@ def test_the_record_holds_rows_times_and_shares(analysis: Analysis, event: Expla
         "channel": "load",
         "contributions": {"load": event.contributions["load"], "heat": event.contributions["heat"]},
         "reason": event.reason,
+        "alarm": True,
+        "silenced": None,
+        "silenced_by": None,
     }
     assert list(event.contributions) == ["load", "heat"]
     assert sum(event.contributions.values()) == pytest.approx(1)
