@@ -52,6 +52,9 @@ MAY_IMPORT = {
     "watch": {"stream", "events", "scoring", "estimator", "series"},
     "export": {"stream", "events", "scoring", "network", "fitted_model", "estimator", "series"},
     "serve": {
+        "planned",
+        "refit",
+        "store",
         "stream",
         "plots",
         "events",

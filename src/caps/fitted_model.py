@@ -139,7 +139,7 @@ class FittedModel:
         Returns the alarms of `X`, if that is given, that are gained and lost by it.
         """
         book = self.feedback_.revoke(feedback)
-        change = None if X is None else self._change(self._analysis(X), book)
+        change = None if X is None else self.change_by(self._analysis(X), book)
         if not dry_run:
             self.set_feedback(book)
         return change
@@ -163,13 +163,13 @@ class FittedModel:
     ) -> AlarmChange:
         analysis = self._analysis(X)
         book = analysis.judge(_number(analysis, event), verdict, self.feedback_, **said)
-        change = self._change(analysis, book)
+        change = self.change_by(analysis, book)
         if not dry_run:
             self.set_feedback(book)
         return change
 
-    def _change(self, analysis: Analysis, book: FeedbackBook) -> AlarmChange:
-        """What a book would change beside that so far."""
+    def change_by(self, analysis: Analysis, book: FeedbackBook) -> AlarmChange:
+        """The alarms of an analysis that other feedback gains and loses beside that so far."""
         before, after = (
             replace(analysis, silencer=self._silencer(each)) for each in (self.feedback_, book)
         )

@@ -138,7 +138,7 @@ class Store:
             save(path)
             in_force = facts.in_force or (made.name,)
             self._write(Facts((*facts.versions, made), in_force, facts.made + 1))
-            self.note("added", **asdict(made), in_force=in_force[-1])
+            self.note("added", version=made.name, **asdict(made), in_force=in_force[-1])
             return made
 
     def promote(self, name: str, **known: Any) -> None:
@@ -204,13 +204,7 @@ class Store:
 
     def note(self, what: str, **facts: Any) -> None:
         """Add a line to the audit; it is on the disk when this returns."""
-        line = json.dumps({"time": _now(), "what": what, **facts}, ensure_ascii=False)
-        audit = os.open(self.folder / AUDIT, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o644)
-        try:
-            os.write(audit, line.encode() + b"\n")
-            os.fsync(audit)
-        finally:
-            os.close(audit)
+        add_line(self.folder / AUDIT, what, **facts)
 
     def audit(self) -> list[dict[str, Any]]:
         """All lines of the audit, the oldest first."""
@@ -230,6 +224,17 @@ class Store:
         with (self.folder / LOCK).open("a") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
+
+
+def add_line(path: Path, what: str, **facts: Any) -> None:
+    """Add a line of JSON to an audit; it is on the disk when this returns."""
+    line = json.dumps({"time": _now(), "what": what, **facts}, ensure_ascii=False)
+    audit = os.open(path, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o644)
+    try:
+        os.write(audit, line.encode() + b"\n")
+        os.fsync(audit)
+    finally:
+        os.close(audit)
 
 
 def _now() -> str:

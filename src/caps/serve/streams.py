@@ -148,7 +148,7 @@ def stream_routes(service: Service) -> APIRouter:
 
     def of(name: str, stream: str) -> tuple[LiveStream, CAPS, Path]:
         """The stream, and the model that is in force."""
-        model, fit = service.model(name), service.models.fit(name)
+        model, fit = service.model(name, series=stream), service.models.fit(name)
         folder = fit.parent / STREAMS / stream
         return live.get((name, stream), lambda: LiveStream(folder)), model, fit
 
