@@ -194,7 +194,10 @@ class Stream:
             elif self.course is None:  # nothing was known of when it began
                 self.course = Course(change.start, {}, change.end)
             self.silencer.advance(self.course, change, scaled, first)
-            judged.append(replace(change, silence=self.silencer.silence(self.course, change)))
+            silence = self.silencer.silence(self.course, change)
+            judged.append(replace(change, silence=silence))
+            if silence is None:
+                self.course.alike.clear()  # what was told as an alarm stays one
             if change.what == "closed":
                 self.course = None
         return judged
