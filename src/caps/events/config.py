@@ -56,5 +56,6 @@ class LikenessConfig(Configuration):
     varied: float = 0.5  # std of training: what varies less is not compared by its shape
     hops: int = 4  # subsequences compared are this part of their length apart
     lasting: float = 1.5  # times as long as the example, at most
+    shortest: float = 0.33  # of its length, at least, once it has ended
     beside: int = 64  # rows of surroundings kept of it, at the least: they tell what was expected
     rows: int = 2048  # of an event that can be judged: what lasts longer is a new normal

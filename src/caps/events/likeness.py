@@ -109,7 +109,8 @@ class Likeness:
 
     def __init__(self, pasts: Pasts, example: Example) -> None:
         fitted, config = pasts.fitted, pasts.config
-        self.most_rows = int(np.ceil(config.lasting * (example.end - example.start)))
+        length = example.end - example.start
+        self.most_rows, self.least_rows = config.lasting * length, config.shortest * length
         self.columns = {name: column for column, name in enumerate(fitted.names)}
         values = np.full((len(example.values), len(self.columns)), np.nan)
         shared = [name for name in example.channels if name in self.columns]
@@ -196,7 +197,9 @@ class _Subsequences:
         bank = past.memory.rows.astype(np.float64)
         effect = np.zeros(len(values))
         expected = counterpart_of(values, start, end, bank, config).expected
-        effect[start:end] = np.nan_to_num(values[start:end] - expected)
+        effect[start:end] = np.abs(np.nan_to_num(values[start:end] - expected))
+        # Its edges lie between rows: one beside them may be off by as much.
+        effect = np.maximum.reduce([effect, np.roll(effect, 1), np.roll(effect, -1)])
         fitting = [length for length in past.indices if length <= len(values)]
         return cls(past, tuple(_length(past, values, effect, length) for length in fitting))
 

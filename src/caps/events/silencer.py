@@ -81,12 +81,12 @@ class Silencer:
                 course.alike[id] = met or answer == "alike"
         course.tested = event.end
 
-    def silence(self, course: Course, event: Event) -> Silence | None:
+    def silence(self, course: Course, event: Event, *, ended: bool) -> Silence | None:
         """Why an event is no alarm so far; None for an alarm."""
         planned = self.planned.covering(event.start_time, event.end_time, self.series)
         if planned is not None:
             return Silence("planned", planned)
-        judged = self._newest(course)
+        judged = self._newest(course, event, ended)
         if judged is None or judged.verdict == "incident":
             return None
         return Silence("feedback", judged.id, judged.note)
@@ -94,11 +94,13 @@ class Silencer:
     def judged(
         self, event: Event, scaled: FloatArray, overlap: TrainingOverlap = NEW
     ) -> tuple[Silence | None, Feedback | None]:
-        """Why a whole event is no alarm, and the newest feedback on one like it."""
+        """Why an event is no alarm, and the newest feedback on one like it."""
         course = self.begin(event.start)
         self.advance(course, event, scaled, overlap=overlap)
-        return self.silence(course, event), self._newest(course)
+        ended = event.end < len(scaled)  # or goes on after the last row
+        return self.silence(course, event, ended=ended), self._newest(course, event, ended)
 
-    def _newest(self, course: Course) -> Feedback | None:
-        met = (id for id, met in course.alike.items() if met and id in self._known)
-        return next((self._known[id][0] for id in met), None)
+    def _newest(self, course: Course, event: Event, ended: bool) -> Feedback | None:
+        met = (self._known[id] for id, met in course.alike.items() if met and id in self._known)
+        found = (said for said, like in met if not ended or len(event) >= like.least_rows)
+        return next(found, None)

@@ -9,6 +9,7 @@ from caps.errors import InputError
 from caps.events import AlarmChange as Changed
 from caps.events import Feedback
 from caps.serve.found import Found
+from caps.serve.lines import Axis
 from caps.serve.refusals import missing
 from caps.serve.schemas import (
     AlarmChange,
@@ -55,7 +56,7 @@ def feedback_routes(service: Service) -> APIRouter:
                 if not request.dry_run:
                     facts = _judged(entry).model_dump()
                     service.models.set_feedback(name, book, "feedback", **facts)
-            return _answer(entry, change, taken=not request.dry_run)
+            return _answer(entry, change, found.axis, taken=not request.dry_run)
 
         return await service.query(name, request, judge, fit=request.fit, quick=False)
 
@@ -77,21 +78,27 @@ def feedback_routes(service: Service) -> APIRouter:
                 if not dry_run:
                     facts = _judged(entry).model_dump()
                     service.models.set_feedback(name, book, "revoked", **facts)
-            return _answer(entry, change, taken=not dry_run)
+            return _answer(entry, change, found.axis, taken=not dry_run)
 
         return await service.query(name, asked, revoke, quick=False)
 
     return router
 
 
-def change_of(change: Changed) -> AlarmChange:
-    """Alarms gained and lost, in the words of the API."""
-    return AlarmChange(**change.to_dict(), said=str(change))
+def change_of(change: Changed, axis: Axis) -> AlarmChange:
+    """Alarms gained and lost, in the words of the API: times as the series has them."""
+    facts = change.to_dict()
+    for each in (*facts["gained"], *facts["lost"]):
+        each["start"], each["end"] = (
+            axis.moment(each["start_row"]),
+            axis.moment(each["end_row"] - 1),
+        )
+    return AlarmChange(**facts, said=str(change))
 
 
 def _judged(entry: Feedback) -> Judged:
     return Judged(**{name: getattr(entry, name) for name in Judged.model_fields})
 
 
-def _answer(entry: Feedback, change: Changed, *, taken: bool) -> FeedbackAnswer:
-    return FeedbackAnswer(feedback=_judged(entry), change=change_of(change), taken=taken)
+def _answer(entry: Feedback, change: Changed, axis: Axis, *, taken: bool) -> FeedbackAnswer:
+    return FeedbackAnswer(feedback=_judged(entry), change=change_of(change, axis), taken=taken)

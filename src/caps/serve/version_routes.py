@@ -53,7 +53,7 @@ def version_routes(service: Service) -> APIRouter:
 
         def compare(found: Found) -> AlarmChange:
             other = service.analysed(name, asked.series, fit)
-            return change_of(changed_alarms(found.analysis, other.analysis))
+            return change_of(changed_alarms(found.analysis, other.analysis), found.axis)
 
         return await service.query(name, asked, compare, quick=False)
 

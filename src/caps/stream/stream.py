@@ -194,11 +194,12 @@ class Stream:
             elif self.course is None:  # nothing was known of when it began
                 self.course = Course(change.start, {}, change.end)
             self.silencer.advance(self.course, change, scaled, first)
-            silence = self.silencer.silence(self.course, change)
+            ended = change.what == "closed"
+            silence = self.silencer.silence(self.course, change, ended=ended)
             judged.append(replace(change, silence=silence))
             if silence is None:
                 self.course.alike.clear()  # what was told as an alarm stays one
-            if change.what == "closed":
+            if ended:
                 self.course = None
         return judged
 

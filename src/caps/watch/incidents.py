@@ -48,7 +48,7 @@ class Incidents:
 
     def heard(self, change: EventChange) -> EventChange:
         """A change of an alarm; one that was none so far opens now."""
-        if self.silent == change.number and change.what == "updated":
+        if self.silent == change.number:
             change = replace(change, what="opened")
         self.silent = 0
         return change

@@ -178,6 +178,8 @@ class Watcher:
             if over is not None:
                 lines.append(self._recovered(name, over, change.start))
             alert = incidents.begins(heard)
+            if change.what == "closed":
+                incidents.in_event = False
             if change.what != "updated" or self.updates or alert:
                 lines.append(_event(name, change, incidents.number, alert))
         over = incidents.recovered(stream.rows)

@@ -14,7 +14,7 @@ export const changeOf = (change) => h("div", { class: "change", role: "status" }
   h("p", {}, change.since ? `Of the alarms since ${change.since}:` : "Of the alarms in all rows:"),
   h("ul", {}, listed("fewer", change.lost), listed("more", change.gained),
     change.lost.length || change.gained.length ? null : h("li", {}, "none is gained or lost"),
-    h("li", {}, `${change.kept} stay as they are`)));
+    h("li", {}, `${change.kept} ${change.kept === 1 ? "stays as it is" : "stay as they are"}`)));
 
 // The buttons of an event, and what opens below them. `again` looks at the events anew.
 export const judging = (path, event, asked, { mark, again }) => {

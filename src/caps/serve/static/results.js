@@ -65,7 +65,7 @@ export const results = async (main, model, { path, series, followFit, other, ane
     ...(found.planned ?? []).map(({ extent }) => quiet(extent, "planned")),
     ...(tried?.extents ?? alarms().map((event) => event.extent)).map((extent) => band(extent, "event")),
     ...(tried ? [] : found.events.filter((event) => !event.alarm)).map(({ extent }) => quiet(extent, "silenced")),
-    ...(current ? [{ extent: current.extent, name: "current", role: "--band", edge: "--event" }] : []),
+    ...(current ? [{ extent: current.extent, name: "current", role: current.alarm ? "--band" : "--quiet", edge: "--event" }] : []),
   ], (tried ?? found).threshold);
 
   // Events
