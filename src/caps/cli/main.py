@@ -29,7 +29,7 @@ COMMANDS = {
     "Example: caps watch model/ --input metrics.csv --follow --state watch/",
     "feedback": "Say whether events were incidents, which changes what alarms.\n\n"
     "Example: caps feedback dismiss model/ metrics.csv 3 --note 'nightly backup'",
-    "model": "Versions of a model: fit again, compare, put in force, roll back.\n\n"
+    "model": "Versions of a model: compare, put in force, roll back.\n\n"
     "Example: caps model refit versions/ recent.csv --every 7d",
     "export": "Write a saved model as one ONNX file, scored without torch.\n\n"
     "Example: caps export model/ --onnx model.onnx",

@@ -143,7 +143,8 @@ def summary(report: Report, timeline: Timeline) -> str:
     in_training = f" The training part holds {earlier:,}{more}." if earlier else ""
     if not during:
         return f"No events in {span}. {_highest(report, timeline)}{in_training}"
-    strongest = max(during, key=lambda event: event.score)
+    alarming = [event for event in during if event.alarm] or during
+    strongest = max(alarming, key=lambda event: event.score)
     count = "1 event" if len(during) == 1 else f"{len(during):,} events"
     which = _which(strongest, timeline, len(during))
     return f"{count} in {span}; {which}.{_no_alarms(report)}{in_training}"

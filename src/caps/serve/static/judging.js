@@ -58,7 +58,7 @@ export const feedbackCard = async (path, again) => {
   if (!all.length) return null;
   const words = { normal: "no incident", incident: "incident" };
   return h("section", { class: "card" }, h("h2", {}, "Feedback"),
-    h("ul", { class: "marks", "aria-label": "Feedback" }, all.map((each) => h("li", { class: each.revoked ? "soft" : "" },
+    h("ul", { class: "said", "aria-label": "Feedback" }, all.map((each) => h("li", { class: each.revoked ? "soft" : "" },
       h("span", {}, `${each.id} ${words[each.verdict]}${each.kind ? ` (${each.kind})` : ""}: ${each.note || "no note"}`,
         h("small", { class: "soft" }, each.start?.replace("T", " ") ?? `row ${each.row}`, each.revoked ? " · revoked" : "")),
       each.revoked ? null : h("button", { type: "button", class: "quiet", "aria-label": `Revoke ${each.id}`,

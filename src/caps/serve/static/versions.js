@@ -20,7 +20,7 @@ export const versionsCard = async (path, series, again) => {
   });
   const made = (each) => each.made?.slice(0, 16).replace("T", " ") ?? each.fit;
   return h("section", { class: "card" }, h("h2", {}, "Versions"),
-    h("ul", { class: "marks", "aria-label": "Versions" }, [...all].reverse().map((each) => h("li", {},
+    h("ul", { class: "said", "aria-label": "Versions" }, [...all].reverse().map((each) => h("li", {},
       h("span", {}, `${made(each)}${each.in_force ? " · in force" : ""}${each.before ? " · before" : ""}`,
         h("small", { class: "soft" }, each.learned)),
       each.in_force ? null : h("button", { type: "button", class: "quiet", onclick: () => compare(each) }, "Compare")))), below);
