@@ -1,6 +1,7 @@
 """Feedback, planned events and versions over HTTP and on the page."""
 
 import json
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -184,10 +185,8 @@ def test_on_the_page_an_event_is_dismissed_and_the_feedback_revoked(
 
 
 @pytest.fixture
-def shot(pytestconfig: pytest.Config) -> Callable[..., None]:
+def shot() -> Callable[..., None]:
     """Pictures for a person to look at, where a folder for them is named."""
-    import os
-
     folder = os.environ.get("CAPS_PICTURES")
 
     def take(page: "Page", name: str) -> None:
