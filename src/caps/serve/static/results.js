@@ -53,11 +53,11 @@ export const results = async (main, model, { path, series, followFit, other, ane
   const lookAgain = async () => {
     const showing = current;
     [ladder, found] = [await get(`${path}/budgets`, { series }), await get(`${path}/events`, { series, alarms: found.alarms })];
+    tell();
     await listFeedback();
     const same = showing && found.events.find((each) => each.start_row === showing.start_row);
     if (same) await open(same);
     else shut();
-    tell();
   };
   const paint = () => chart.mark([
     ...(found.training ? [{ extent: found.training, role: "--training", name: "training" }] : []),
