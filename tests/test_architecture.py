@@ -42,7 +42,8 @@ MAY_IMPORT = {
     "network": {"recover", "series"},
     "scoring": {"neighbours", "network", "recover", "realize", "series"},
     "wording": {"scoring", "series"},
-    "events": {"scoring", "neighbours", "realize", "series"},
+    "planned": {"series"},
+    "events": {"planned", "scoring", "neighbours", "realize", "series"},
     "stream": {"scoring", "events", "series"},
     "plots": {"events", "series"},
     "inspection": {"plots", "realize", "represent", "simulate"},
@@ -51,6 +52,9 @@ MAY_IMPORT = {
     "watch": {"stream", "events", "scoring", "estimator", "series"},
     "export": {"stream", "events", "scoring", "network", "fitted_model", "estimator", "series"},
     "serve": {
+        "planned",
+        "refit",
+        "store",
         "stream",
         "plots",
         "events",
@@ -61,13 +65,15 @@ MAY_IMPORT = {
         "series",
         "wording",
     },
-    "fleet": {"plots", "events", "scoring", "network", "realize", "estimator", "series"},
+    "fleet": {"planned", "plots", "events", "scoring", "network", "realize", "estimator", "series"},
 }
-MAY_IMPORT["fitted_model"] = {"stream", "plots", "events", "scoring", "series"}
+MAY_IMPORT["fitted_model"] = {"stream", "plots", "planned", "events", "scoring", "series"}
+MAY_IMPORT["store"] = {"events"}
 MAY_IMPORT["estimator"] = {
-    "fitted_model", "events", "scoring", "network", "neighbours", "realize", "series",
+    "fitted_model", "events", "scoring", "network", "neighbours", "realize", "series", "store",
 }  # fmt: skip
 MAY_IMPORT["adapters"] = {"estimator", "scoring"}
+MAY_IMPORT["refit"] = {"estimator", "events", "scoring", "series", "store", "stream"}
 MAY_IMPORT["detection"] = {"estimator", "events", "report", "scoring", "series", "wording"}
 MAY_IMPORT["bench"] = set(MAY_IMPORT) - {
     "adapters", "report", "export", "serve", "fleet", "watch", "detection",

@@ -33,6 +33,7 @@ from caps.scoring import (
 )
 from caps.scoring import fit as fit_channels
 from caps.series import Series
+from caps.store import Store
 
 if TYPE_CHECKING:
     from caps.realize import KindRouter, Pretrained
@@ -161,17 +162,19 @@ class CAPS(FittedModel, BaseEstimator):  # type: ignore[misc]  # scikit-learn ha
         *,
         pretrained: "Pretrained | str | os.PathLike[str] | None" = None,
     ) -> Self:
-        """Read a folder written by `save`.
+        """Read a folder written by `save`, or the version in force of a folder of versions.
 
         The pretrained weights are no part of it: scores do without, the kinds of events need the
         same ones that the model was fitted with.
         """
-        fitted, options = load_model(Path(folder))
+        versions = Store(folder) if Store.is_at(folder) else None
+        path = Path(folder) if versions is None else versions.path(versions.current.name)
+        fitted, options = load_model(path)
         configs_of(fitted)
         carried = {"rules": fitted.calibration.rules, "config": fitted.config}
         model = cls(**options.parameters() | carried | {"pretrained": pretrained})
         model.fitted_ = fitted
-        return model
+        return model if versions is None else model.set_feedback(versions.feedback)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "fitted_")

@@ -1,6 +1,7 @@
 """What a fitted model does, be it `CAPS` or one that was exported: score, find events, stream."""
 
 import os
+from collections.abc import Mapping
 from dataclasses import replace
 from html import escape
 from pathlib import Path
@@ -12,14 +13,21 @@ from numpy.typing import NDArray
 from caps.arrays import FloatArray
 from caps.errors import ArtifactError, InputError
 from caps.events import (
+    AlarmChange,
     Analysis,
     Event,
     EventConfig,
     Explanation,
+    FeedbackBook,
     KindOf,
+    LikenessConfig,
+    Silencer,
+    Verdict,
+    changed_alarms,
     event_table,
     score_table,
 )
+from caps.planned import Planned
 from caps.scoring import Fitted, Learned, alarm_rate, on_regular_grid, read_channels
 from caps.series import Series
 from caps.stream import Stream, StreamConfig
@@ -34,6 +42,8 @@ class FittedModel:
     alarms: str | float
     fitted_: Fitted
     bets_: FloatArray | None = None  # of the drift watch, where an export brings them
+    planned_: Planned = Planned()  # what `set_planned` was given, and the series it is about
+    series_: str = ""
 
     @property
     def names_(self) -> tuple[str, ...]:
@@ -75,6 +85,96 @@ class FittedModel:
         self.alarms = alarms
         return self
 
+    def set_planned(
+        self, planned: Planned | Mapping[str, Any] | str | os.PathLike[str], series: str = ""
+    ) -> Self:
+        """Let events within planned ones be no alarms: of a file, a table or `Planned`.
+
+        `series` names what is scored, for those that are planned for some series only. They are
+        no part of the model and are not saved with it.
+        """
+        if isinstance(planned, str | os.PathLike):
+            planned = Planned.read(planned)
+        elif isinstance(planned, Mapping):
+            planned = Planned.from_dict(planned)
+        self.planned_, self.series_ = planned, series
+        return self
+
+    @property
+    def feedback_(self) -> FeedbackBook:
+        """What people said of events so far, also what was revoked."""
+        return FeedbackBook.from_list(self._model().facts.get("feedback", []))
+
+    def set_feedback(self, feedback: FeedbackBook) -> Self:
+        """Use this feedback in place of that so far; it is saved with the model."""
+        fitted = self._model()
+        self.fitted_ = replace(fitted, facts=fitted.facts | {"feedback": feedback.to_list()})
+        return self
+
+    def dismiss(
+        self, X: Any, event: int | Event = 1, *, note: str = "", dry_run: bool = False
+    ) -> AlarmChange:
+        """Say that an event of `X` was no incident: those like it are no alarms from now on.
+
+        Returns the alarms of `X` that are gained and lost by it; `dry_run` leaves it at that. `X`
+        may be an `Analysis` of this model. The last of `feedback_` is what was said.
+        """
+        return self._judge(X, event, "normal", dry_run, note=note)
+
+    def confirm(
+        self,
+        X: Any,
+        event: int | Event = 1,
+        *,
+        kind: str | None = None,
+        note: str = "",
+        dry_run: bool = False,
+    ) -> AlarmChange:
+        """Say that an event of `X` was an incident: those like it are alarms, and of this kind."""
+        return self._judge(X, event, "incident", dry_run, note=note, kind=kind)
+
+    def revoke(self, feedback: str, X: Any = None, *, dry_run: bool = False) -> AlarmChange | None:
+        """Take back feedback, by its id: all is as if it had not been given.
+
+        Returns the alarms of `X`, if that is given, that are gained and lost by it.
+        """
+        book = self.feedback_.revoke(feedback)
+        change = None if X is None else self.change_by(self._analysis(X), book)
+        if not dry_run:
+            self.set_feedback(book)
+        return change
+
+    def silencer(self) -> Silencer | None:
+        """What tells which events are no alarms; None where nothing was said or planned."""
+        return self._silencer(self.feedback_)
+
+    def _silencer(self, book: FeedbackBook) -> Silencer | None:
+        if not book.active and not self.planned_:
+            return None
+        fitted = self._model()
+        config = LikenessConfig.from_dict(fitted.facts.get("likeness", LikenessConfig().to_dict()))
+        return Silencer(fitted, book, self.planned_, self.series_, config)
+
+    def _analysis(self, X: Any) -> Analysis:
+        return X if isinstance(X, Analysis) else self.analyze(X)
+
+    def _judge(
+        self, X: Any, event: int | Event, verdict: Verdict, dry_run: bool, **said: str | None
+    ) -> AlarmChange:
+        analysis = self._analysis(X)
+        book = analysis.judge(_number(analysis, event), verdict, self.feedback_, **said)
+        change = self.change_by(analysis, book)
+        if not dry_run:
+            self.set_feedback(book)
+        return change
+
+    def change_by(self, analysis: Analysis, book: FeedbackBook) -> AlarmChange:
+        """The alarms of an analysis that other feedback gains and loses beside that so far."""
+        before, after = (
+            replace(analysis, silencer=self._silencer(each)) for each in (self.feedback_, book)
+        )
+        return changed_alarms(before, after)
+
     def decision_function(self, X: Any) -> FloatArray:
         """One score in [0, 1] for each row, higher is more anomalous; not-a-number for no value."""
         return self.analyze(X).score
@@ -84,7 +184,7 @@ class FittedModel:
         return -self.decision_function(X)
 
     def predict(self, X: Any) -> NDArray[np.int8]:
-        """1 for the rows of events, else 0."""
+        """1 for the rows of alarms, else 0."""
         return self.analyze(X).flag
 
     def predict_proba(self, X: Any) -> FloatArray:
@@ -112,6 +212,7 @@ class FittedModel:
             notes=tuple(notes),
             kind_of=self._kind_of(config),
             config=config,
+            silencer=self.silencer(),
         )
 
     def score_frame(self, X: Any) -> Any:
@@ -126,11 +227,7 @@ class FittedModel:
     def explain(self, X: Any, event: int | Event = 1) -> Explanation:
         """Explain one event of `X`, by its number in `events(X)` or by any row it covers."""
         analysis = self.analyze(X)
-        if isinstance(event, Event):
-            number = int(analysis.event_id[event.peak]) if event.peak < len(analysis.rows) else 0
-        else:
-            number = int(event)
-        return analysis.explain(number)
+        return analysis.explain(_number(analysis, event))
 
     def plot(self, X: Any) -> "Figure":
         """Draw the channels, the score and the events; needs matplotlib."""
@@ -146,7 +243,14 @@ class FittedModel:
         """
         fitted = self._model()
         _, config = configs_of(fitted)
-        stream = Stream(fitted, self.threshold_, lateness=lateness, config=config, bets=self.bets_)
+        stream = Stream(
+            fitted,
+            self.threshold_,
+            lateness=lateness,
+            config=config,
+            bets=self.bets_,
+            silencer=self.silencer(),
+        )
         if state is not None:
             from caps.stream import SavedStreams  # here, as an export does without safetensors
 
@@ -178,6 +282,13 @@ class FittedModel:
         return None
 
 
+def _number(analysis: Analysis, event: int | Event) -> int:
+    """The number of an event that may be that of another analysis of the same rows."""
+    if not isinstance(event, Event):
+        return int(event)
+    return int(analysis.event_id[event.peak]) if event.peak < len(analysis.rows) else 0
+
+
 def _as_scored(series: Series, fitted: Fitted, grid: Series, rows: NDArray[np.intp]) -> Series:
     """The series with the rates of its counters, which are told on the grid."""
     if not fitted.counters:
@@ -190,6 +301,7 @@ def write_configs(fitted: Fitted) -> None:
     """Keep the numbers that decide what is made of the scores with the model."""
     fitted.facts["events"] = EventConfig().to_dict()
     fitted.facts["stream"] = StreamConfig().to_dict()
+    fitted.facts["likeness"] = LikenessConfig().to_dict()
 
 
 def configs_of(fitted: Fitted) -> tuple[EventConfig, StreamConfig]:

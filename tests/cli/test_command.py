@@ -1,5 +1,6 @@
 """The installed `caps` command: help, errors with a remedy, exit codes, nothing heavy at start."""
 
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -43,7 +44,8 @@ def ends_with_remedy(outcome: "subprocess.CompletedProcess[str]", code: int = 2)
 def test_help_lists_every_command_in_order(run: Run) -> None:
     outcome = run("--help")
     assert outcome.returncode == 0
-    positions = [outcome.stdout.index(f"{name} ") for name in COMMANDS]
+    found = [re.search(rf"^\W*{name} ", outcome.stdout, re.MULTILINE) for name in COMMANDS]
+    positions = [each.start() if each else -1 for each in found]
     assert positions == sorted(positions)
     assert all(text.splitlines()[0] in outcome.stdout for text in COMMANDS.values())
     assert "Exit codes" in outcome.stdout

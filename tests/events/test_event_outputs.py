@@ -61,6 +61,9 @@ def test_the_record_holds_rows_times_and_shares(analysis: Analysis, event: Expla
         "channel": "load",
         "contributions": {"load": event.contributions["load"], "heat": event.contributions["heat"]},
         "reason": event.reason,
+        "alarm": True,
+        "silenced": None,
+        "silenced_by": None,
     }
     assert list(event.contributions) == ["load", "heat"]
     assert sum(event.contributions.values()) == pytest.approx(1)
@@ -124,11 +127,13 @@ def test_outputs_have_their_keys(analysis: Analysis, event: Explanation) -> None
     found = outputs(analysis, event)
     assert list(found["table"]) == [
         "event", "start", "end", "peak", "start_row", "end_row", "score", "p_value", "severity",
-        "kind", "direction", "size", "channel", "contribution_load", "contribution_heat",
+        "kind", "direction", "size", "channel", "alarm", "silenced", "silenced_by",
+        "contribution_load", "contribution_heat",
     ]  # fmt: skip
     assert list(found["command"]) == [
         "event", "start_row", "end_row", "peak_row", "start", "end", "peak", "score", "p_value",
-        "severity", "kind", "direction", "size", "contributions", "reason",
+        "severity", "kind", "direction", "size", "contributions", "reason", "alarm", "silenced",
+        "silenced_by",
     ]  # fmt: skip
     assert list(found["fleet"]) == list(COLUMNS["events"])
     assert found["fleet"]["series"] == "pump"

@@ -12,7 +12,7 @@ import pytest
 
 from caps.configuration import Configuration
 from caps.errors import ArtifactError, InputError
-from caps.events import EventConfig
+from caps.events import EventConfig, LikenessConfig
 from caps.neighbours import CounterpartConfig, NeighbourConfig, OverlapConfig
 from caps.network import DetectorConfig
 from caps.scoring import (
@@ -33,6 +33,9 @@ SOURCE = Path(__file__).parents[2] / "src" / "caps"
 ROOMS = ("neighbours", "scoring", "network", "events", "stream")
 # Numbers that change no score: {module: names}.
 SPEED = {
+    "events/changes.py": {"MONTH"},
+    "events/feedback.py": {"LONGEST_NOTE", "MOST_ENTRIES"},
+    "events/likeness.py": {"AT_ONCE"},
     "events/events.py": {"SEVERITIES"},  # the same for every model, so that events compare
     "neighbours/index.py": {"CACHED", "LEAST_AT_ONCE"},
     "network/detector.py": {"BATCH"},
@@ -71,7 +74,7 @@ CONFIGS = (
     *(NeighbourConfig, CounterpartConfig, OverlapConfig),
     *(ScoringConfig, CalibrationConfig, CounterConfig, ModelConfig, SteadyConfig),
     *(DetectorConfig, EventRules),
-    *(EventConfig, ArrivalConfig, DriftConfig, StreamConfig),
+    *(EventConfig, LikenessConfig, ArrivalConfig, DriftConfig, StreamConfig),
 )
 
 

@@ -4,7 +4,7 @@ import json
 import os
 from pathlib import Path
 
-from caps.cli.options import Json, Model, answer
+from caps.cli.options import Json, Model, PlannedFile, answer
 from caps.errors import InputError
 from caps.jobs import ONE_THREAD, set_default_threads
 
@@ -47,6 +47,7 @@ def serve(
     fits: int = 1,
     upload_mb: int = 256,
     pretrained: Path | None = None,
+    planned: PlannedFile = None,
     json_output: Json = False,
 ) -> None:
     """Serve models over HTTP, with a page for a person with a CSV file.
@@ -64,16 +65,21 @@ def serve(
         pretrained: Folder of pretrained weights, instead of the shipped ones.
     """
     set_default_threads(ONE_THREAD)  # each request in one, several requests at a time
-    from caps.serve import MEGABYTE, Settings, run_service  # two seconds that --help does without
+    # two seconds that --help does without
+    from caps.planned import Planned
+    from caps.serve import MEGABYTE, Settings, run_service
 
     if fits < 1 or upload_mb < 1:
         raise InputError("--fits and --upload-mb start at 1", "give positive whole numbers")
+    if planned is not None:
+        Planned.read(planned)  # a file that cannot be used is refused now
     settings = Settings(
         folder,
         host=host,
         port=port,
         token=_token(token_file),
         pretrained=pretrained,
+        planned=planned,
         fits=fits,
         upload_bytes=upload_mb * MEGABYTE,
     )

@@ -10,6 +10,7 @@ from caps.cli.options import (
     Json,
     Known,
     Model,
+    PlannedFile,
     TimeColumn,
     answer,
     spans_in,
@@ -33,6 +34,7 @@ def detect(
     *,
     options: FitOptions,
     known: Known = (),
+    planned: PlannedFile = None,
     out: Path | None = None,
     format: results.TableFormat = "csv",
     json_output: Json = False,
@@ -48,7 +50,7 @@ def detect(
     check_folder(folder, kind=RESULTS)
     if folder.resolve() in file.resolve().parents:
         raise InputError(f"{file} lies in {folder}, which is replaced", "name another --out")
-    run = results.Run.of(file, options, title=file.name, known=spans_in(known))
+    run = results.Run.of(file, options, title=file.name, known=spans_in(known), planned=planned)
     scores, events = f"scores.{format}", f"events.{format}"
     from caps.report import write_report  # plotly: a tenth of a second before anything is read
 
@@ -121,6 +123,7 @@ def score(
     time: TimeColumn = None,
     reading: ReadOptions,
     alarms: Budget = None,
+    planned: PlannedFile = None,
     json_output: Json = False,
 ) -> None:
     """Score every row of a file by a saved model.
@@ -130,7 +133,9 @@ def score(
         out: File for score, p_value, flag and event of each row: .csv or .parquet.
     """
     results.check_table(out, file)
-    fitted, analysis = results.analyze_file(model, file, alarms=alarms, time=time, reading=reading)
+    fitted, analysis = results.analyze_file(
+        model, file, alarms=alarms, time=time, reading=reading, planned=planned
+    )
     results.write_scores(analysis, out)
     facts = {
         "rows": len(analysis.series),
@@ -158,6 +163,7 @@ def events(
     time: TimeColumn = None,
     reading: ReadOptions,
     alarms: Budget = None,
+    planned: PlannedFile = None,
     pretrained: Path | None = None,
     json_output: Json = False,
 ) -> None:
@@ -172,7 +178,13 @@ def events(
     if out is not None:
         results.check_table(out, file)
     fitted, analysis = results.analyze_file(
-        model, file, alarms=alarms, time=time, reading=reading, pretrained=pretrained
+        model,
+        file,
+        alarms=alarms,
+        time=time,
+        reading=reading,
+        planned=planned,
+        pretrained=pretrained,
     )
     explained = analysis.explanations()
     if out is not None:

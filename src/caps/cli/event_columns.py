@@ -27,6 +27,7 @@ def event_columns(events: "Sequence[Event]", series: Series, width: int) -> Colu
         "level": [event.severity or "" for event in events],
         "if normal": [_rarity(event.p_value) for event in events],
         "kind": [event.kind or "" for event in events],
+        "no alarm": [_quiet(event) for event in events],
         CHANNELS: [listed(each) for each in names],
         "size": [
             "" if each.size is None else f"{each.size:.1f} {each.direction}" for each in events
@@ -61,6 +62,14 @@ def shortened(names: Sequence[str], room: int) -> str:
             return listed(names, most)
     first = "".join(names[:1])
     return first if len(first) <= room else f"{first[: room - 1]}…"
+
+
+def _quiet(event: "Event") -> str:
+    if event.silence is None:
+        return ""
+    return (
+        event.silence.name if event.silence.why == "feedback" else f"planned: {event.silence.name}"
+    )
 
 
 def _width(name: str, cells: Sequence[str]) -> int:

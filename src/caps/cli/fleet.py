@@ -11,7 +11,14 @@ from cyclopts import App, Parameter
 from rich.console import Console
 from rich.table import Table
 
-from caps.cli.options import Engine, Json, TimeColumn, names_in, takes_fit_options
+from caps.cli.options import (
+    Engine,
+    Json,
+    PlannedFile,
+    TimeColumn,
+    names_in,
+    takes_fit_options,
+)
 from caps.cli.progress import progress_line
 from caps.fleet import (
     PAGE,
@@ -23,6 +30,7 @@ from caps.fleet import (
     lead,
     score_fleet,
 )
+from caps.planned import Planned
 from caps.scoring import FitOptions
 from caps.series import write_moment
 
@@ -94,6 +102,7 @@ def score(
     columns: str | None = None,
     time: TimeColumn = None,
     alarms: str | None = None,
+    planned: PlannedFile = None,
     running: Running = Running(),  # frozen
     pretrained: Path | None = None,
     json_output: Json = False,
@@ -110,7 +119,8 @@ def score(
         alarms: Another alarm budget than the models'.
         pretrained: Folder of the pretrained weights of the fit, if they were not the shipped ones.
     """
-    options = ScoreOptions(alarms=alarms, time=time, pretrained=pretrained)
+    windows = Planned() if planned is None else Planned.read(planned)
+    options = ScoreOptions(alarms=alarms, time=time, pretrained=pretrained, planned=windows)
     chosen = None if columns is None else names_in(columns, "--columns cpu,load")
     with progress_line() as progress:
         progress.begin(f"looking for series in {source}")

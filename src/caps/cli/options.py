@@ -16,6 +16,10 @@ Flag = Annotated[bool, Parameter(negative="")]
 Json = Annotated[Flag, Parameter(name="--json", help="Print JSON instead of text.")]
 Model = Annotated[Path, Parameter(help="Folder written by `caps fit` or `caps detect`.")]
 Budget = Annotated[str | None, Parameter(help="Another alarm budget than the model's.")]
+PlannedFile = Annotated[
+    Path | None,
+    Parameter(help="File of planned events, TOML or JSON: what happens in them is no alarm."),
+]
 TimeColumn = Annotated[str | None, Parameter(help="Time column; recognised if left out.")]
 Engine = Annotated[
     Literal["local", "ray"],

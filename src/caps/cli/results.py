@@ -51,6 +51,7 @@ class Run:
         title: str,
         known: Sequence[Any] = (),
         exclude: tuple[str, ...] = (),
+        planned: Path | None = None,
     ) -> Self:
         """Fit a model to a file and analyse the file by it."""
         started = clock.monotonic()
@@ -58,6 +59,8 @@ class Run:
         with progress_line() as progress:
             model, series = fitted_on(file, options.for_own_rows(), known, progress, **given)
             progress.begin(f"scoring {len(series):,} rows")
+            if planned is not None:
+                model.set_planned(planned, file.stem)
             analysis = model.analyze(series)
             if count := len(analysis.events):
                 progress.begin(f"explaining {count:,} event{'' if count == 1 else 's'}")
@@ -144,6 +147,7 @@ def analyze_file(
     alarms: str | None,
     time: str | Literal[False] | None,
     reading: ReadOptions,
+    planned: Path | None = None,
     pretrained: Path | None = None,
 ) -> "tuple[CAPS, Analysis]":
     """A saved model and a file by it; what is given goes before what the model remembers."""
@@ -154,6 +158,8 @@ def analyze_file(
         fitted.set_alarms(alarms)
     if time is not None:
         fitted.set_params(time=time)
+    if planned is not None:
+        fitted.set_planned(planned, file.stem)
     fitted.set_params(reading=reading.over(fitted.reading))
     return fitted, fitted.analyze(file)
 
@@ -232,11 +238,19 @@ def headline(
     Events are counted and expected in all rows; those in the `trained` ones, a part of them, are
     told apart.
     """
-    said = _told(events, chance)
+    said = _told([event for event in events if event.alarm], chance)
+    said += _silenced(events)
     within = [event for event in events if trained and trained[0] <= event.start < trained[1]]
     if not within:
         return said
     return f"{said}; {len(within)} in the part learned from"
+
+
+def _silenced(events: "Sequence[Event]") -> str:
+    """How many events are no alarms, and why."""
+    count = Counter(event.silence.why for event in events if event.silence is not None)
+    told = (count["planned"], "more planned"), (count["feedback"], "more silenced by feedback")
+    return "".join(f"; {number} {text}" for number, text in told if number)
 
 
 def _told(events: "Sequence[Event]", chance: float | None) -> str:

@@ -3,13 +3,14 @@
 import json
 import signal
 import sys
+from copy import copy
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from caps.cli.options import Budget, Flag, takes_read_options
+from caps.cli.options import Budget, Flag, PlannedFile, takes_read_options
 from caps.errors import CapsError, InputError
 from caps.series import ReadOptions
 
@@ -41,6 +42,7 @@ def watch(
     state: Path | None = None,
     save_every: float = 60.0,
     webhook: str | None = None,
+    planned: PlannedFile = None,
     updates: Flag = False,
     json_output: Annotated[Flag, Parameter(name="--json")] = False,
 ) -> None:
@@ -60,6 +62,7 @@ def watch(
         state: Folder to save to and to go on from.
         save_every: Seconds between saves when nothing happens.
         webhook: Address that gets a POST when an incident begins, when it is over, and on drift.
+        planned: File of planned events; it is read again when it changes, as is feedback.
         updates: Print a line for every row that extends an event, too.
         json_output: Print the counts at the end as a last line of JSON instead of text.
     """
@@ -69,7 +72,8 @@ def watch(
     # a second that --help does without
     from caps.watch import Lines, Watcher, WatchState, Webhook, WrittenRecords
 
-    one, model_of = _models(model, several=id is not None, alarms=alarms)
+    files = Followed()
+    one, model_of = _models(model, files, planned, several=id is not None, alarms=alarms)
     fitted = one.fitted_
     named = time if time is not None else one.time
     watcher = Watcher(
@@ -89,6 +93,7 @@ def watch(
         recovery=quiet_time,
         updates=updates,
         save_every=save_every,
+        changed=files.changed,
     )
     asked: list[int] = []
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -142,24 +147,55 @@ def _check(summary: dict[str, Any], *, kept: bool) -> None:
         )
 
 
-def _models(folder: Path, *, several: bool, alarms: str | None) -> "tuple[CAPS, ModelOf]":
-    """Any of the models, and the one for a series id."""
+class Followed:
+    """Files that say what a model is and what is no alarm, and whether they were changed."""
+
+    def __init__(self) -> None:
+        self.times: dict[Path, int] = {}
+
+    def follow(self, *paths: Path) -> None:
+        """Look after some more."""
+        self.times |= {path: _changed_at(path) for path in paths if path not in self.times}
+
+    def changed(self) -> bool:
+        """Whether one was changed since the last time."""
+        new = {path: _changed_at(path) for path in self.times}
+        old, self.times = self.times, new
+        return new != old
+
+
+def _changed_at(path: Path) -> int:
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:  # there is none, or it is just being replaced
+        return 0
+
+
+def _models(
+    folder: Path, files: Followed, planned: Path | None, *, several: bool, alarms: str | None
+) -> "tuple[CAPS, ModelOf]":
+    """Any of the models, and the one for a series id, as they are now."""
     from caps.estimator import CAPS  # a second that --help does without
 
     @cache
-    def load(path: Path) -> CAPS:
+    def loaded(path: Path, *changed_at: int) -> CAPS:
         found = CAPS.load(path)
         return found if alarms is None else found.set_alarms(alarms)
 
+    def load(path: Path, name: str = "") -> CAPS:
+        told = [path / each for each in ("manifest.json", "feedback.json")]
+        files.follow(*told, *([] if planned is None else [planned]))
+        found = copy(loaded(path, *map(_changed_at, told)))
+        return found if planned is None else found.set_planned(planned, name)
+
     if (folder / "manifest.json").is_file() or not several:
-        only = load(folder)
-        return only, lambda name: only
+        return load(folder), lambda name: load(folder, name)
     known = {path.parent.name: path.parent for path in sorted(folder.glob("*/manifest.json"))}
     if not known:
         raise InputError(f"{folder} holds no model", "name a model, or a folder of models by id")
     first = next(iter(known.values()))
     # Looked up among the names found, so that no id leads out of the folder.
-    return load(first), lambda name: load(known[name]) if name in known else None
+    return load(first), lambda name: load(known[name], name) if name in known else None
 
 
 def _sentence(summary: dict[str, Any]) -> str:

@@ -9,13 +9,16 @@ from numpy.typing import NDArray
 
 from caps.arrays import FloatArray
 from caps.errors import InputError
-from caps.events.config import EventConfig
+from caps.events.config import EventConfig, LikenessConfig
 from caps.events.events import Direction, Event, effect, find_events
+from caps.events.feedback import Example, Feedback, FeedbackBook, Verdict
 from caps.events.match import Nearest, clock, nearest_match
+from caps.events.silence import Silence
+from caps.events.silencer import Silencer
 from caps.events.staying import lasting_shift
 from caps.neighbours import Counterpart, counterpart_of, deviation
 from caps.scoring import EventRules, Fitted, LearnedChannel, Scores, carrying
-from caps.series import Series
+from caps.series import Series, write_moment
 
 # Association of the rows [start, end) of a scaled channel, given their counterpart, with every
 # kind, the best first; None if not known.
@@ -49,7 +52,7 @@ class Alarms:
 
     threshold: float
     expected: float  # false alarms, if all rows were normal
-    spans: tuple[tuple[int, int], ...]  # rows of the events found, the end exclusive
+    spans: tuple[tuple[int, int], ...]  # rows of the alarms found, the end exclusive
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +72,7 @@ class Analysis:
     notes: tuple[str, ...] = ()
     kind_of: KindOf | None = None
     config: EventConfig = field(default_factory=EventConfig)
+    silencer: Silencer | None = None  # tells which events are no alarms; None: all are
     _counterparts: dict[tuple[int, int, int], Counterpart] = field(default_factory=dict, init=False)
 
     @cached_property
@@ -101,8 +105,9 @@ class Analysis:
 
     @property
     def flag(self) -> NDArray[np.int8]:
-        """1 in the rows of events, else 0; rows without any observation are 0."""
-        return ((self.event_id > 0) & np.isfinite(self.score)).astype(np.int8)
+        """1 in the rows of alarms, else 0; rows without any observation are 0."""
+        alarm = np.array([False, *(event.alarm for event in self.spans)])
+        return (alarm[self.event_id] & np.isfinite(self.score)).astype(np.int8)
 
     @cached_property
     def events(self) -> tuple[Event, ...]:
@@ -117,7 +122,7 @@ class Analysis:
         return Alarms(
             threshold,
             calibration.expected_alarms(threshold, observed),
-            tuple(self._rows_of(event)[:2] for event in self._find(threshold)),
+            tuple(self._rows_of(event)[:2] for event in self._find(threshold) if event.alarm),
         )
 
     def explain(self, number: int) -> Explanation:
@@ -130,13 +135,21 @@ class Analysis:
             self._view(channel, span, normal, event.contributions[names[channel]])
             for channel, normal in zip(leading, expected, strict=True)
         )
-        kinds = self._kinds(leading[0], span, expected[0])
+        judged = self._judged(span)
+        confirmed = judged is not None and judged.kind is not None
+        kinds = {} if confirmed else self._kinds(leading[0], span, expected[0])
+        if judged is not None and judged.kind is not None:
+            kinds = {judged.kind: 1.0}
         nearest = self._nearest(leading[0], span)
         kind = next((name for name, share in kinds.items() if share >= self.config.certain), None)
         event = replace(
             event, kind=kind, kind_scores=kinds, direction=views[0].direction, size=views[0].size
         )
         reason = _reason(event)
+        if judged is not None and judged.verdict == "incident":
+            reason += f" It is like the incident confirmed by feedback {judged.id}."
+        if event.silence is not None:
+            reason += f" {event.silence}"
         reason += self._staying(leading[0], span)
         if nearest is not None:
             reason += f" {nearest.sentence(self.config.far, self.series.timezone)}"
@@ -151,7 +164,57 @@ class Analysis:
         """Explanations of all events."""
         return [self.explain(number) for number in range(1, len(self.spans) + 1)]
 
+    def judge(
+        self, number: int, verdict: Verdict, book: FeedbackBook, **said: str | None
+    ) -> FeedbackBook:
+        """The book with a judgement of event `number`; `said` is its kind, note and moment."""
+        span, event = self._span(number), self.events[number - 1]
+        moments = [
+            None if time is None else write_moment(time, "s", separator="T")
+            for time in (event.start_time, event.end_time)
+        ]
+        return book.add(
+            verdict,
+            self._example(span),
+            row=event.start,
+            start=moments[0],
+            end=moments[1],
+            **said,  # type: ignore[arg-type]
+        )
+
+    def _example(self, event: Event) -> Example:
+        """The rows of an event and their surroundings, of the channels that carry it."""
+        config = LikenessConfig() if self.silencer is None else self.silencer.config
+        if len(event) > config.rows:
+            raise InputError(
+                f"the event lasts {len(event):,} rows",
+                f"judge events of at most {config.rows:,}; what stays longer is a new normal, "
+                "which a new fit learns",
+            )
+        names = carrying(self._shares(event))
+        columns = [self.fitted.names.index(name) for name in names]
+        beside = max(config.beside, len(event))
+        first = max(0, event.start - beside)
+        values = self.fitted.rated(self.grid).values[first : event.end + beside]
+        return Example(tuple(names), values[:, columns], event.start - first, event.end - first)
+
     def _find(self, threshold: float) -> list[Event]:
+        found = self._events(threshold)
+        if self.silencer is None:
+            return found
+        return [replace(event, silence=self._said(event)[0]) for event in found]
+
+    def _judged(self, event: Event) -> Feedback | None:
+        """The newest feedback on an event like this one."""
+        return None if self.silencer is None else self._said(event)[1]
+
+    def _said(self, event: Event) -> tuple[Silence | None, Feedback | None]:
+        assert self.silencer is not None
+        return self.silencer.judged(
+            replace(event, contributions=self._shares(event)), self.scaled, self.scores.overlap
+        )
+
+    def _events(self, threshold: float) -> list[Event]:
         return find_events(
             self.scores.score,
             threshold,
@@ -178,10 +241,12 @@ class Analysis:
     def _on_rows(self, event: Event) -> Event:
         """The same event in rows of the input, with the share of every channel, largest first."""
         start, end, peak = self._rows_of(event)
+        return replace(event, start=start, end=end, peak=peak, contributions=self._shares(event))
+
+    def _shares(self, event: Event) -> dict[str, float]:
         share = self.scores.of_event(event.start, event.end)
         order = np.argsort(-share, kind="stable")
-        contributions = {self.fitted.names[index]: float(share[index]) for index in order}
-        return replace(event, start=start, end=end, peak=peak, contributions=contributions)
+        return {self.fitted.names[index]: float(share[index]) for index in order}
 
     def _counterpart(self, channel: int, event: Event) -> Counterpart:
         """The scaled counterpart of an event in one channel."""

@@ -37,3 +37,25 @@ class EventConfig(Configuration):
     # Association from which on a kind is named: of simulated events with rows not quite right, 78
     # to 81 % of the kinds named are true, and half to two thirds of the events get one.
     certain: float = 0.7
+
+
+@dataclass(frozen=True, slots=True)
+class LikenessConfig(Configuration):
+    """When an event is like one that was judged before."""
+
+    WHAT: ClassVar[str] = "a configuration of likeness"
+
+    # A subsequence may be so many times as far from one of the example as recurrences in training
+    # are from each other at most, or this share of what the event did to that one: a recurrence is
+    # rarely of the very same size.
+    far: float = 1.5
+    share: float = 0.3
+    odd: float = 2.0  # times as far from training as one that is like it: clearly odd
+    most: float = 0.95  # quantile that stands for the most: the highest are anomalies as a rule
+    sample: int = 512  # subsequences of training that tell what is usual
+    varied: float = 0.5  # std of training: what varies less is not compared by its shape
+    hops: int = 4  # subsequences compared are this part of their length apart
+    lasting: float = 1.5  # times as long as the example, at most
+    shortest: float = 0.33  # of its length, at least, once it has ended
+    beside: int = 64  # rows of surroundings kept of it, at the least: they tell what was expected
+    rows: int = 2048  # of an event that can be judged: what lasts longer is a new normal

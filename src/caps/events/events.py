@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from caps.arrays import FloatArray
 from caps.errors import InputError
 from caps.events.config import EventConfig
+from caps.events.silence import Silence
 from caps.scoring import Calibration, EventRules, event_spans, odd_rows
 
 Direction = Literal["up", "down", "both"]
@@ -40,6 +41,7 @@ class Event:
     start_time: np.datetime64 | None = None
     end_time: np.datetime64 | None = None
     peak_time: np.datetime64 | None = None
+    silence: Silence | None = None  # why it is no alarm; None for an alarm
 
     @classmethod
     def of(cls, event: "Event", **more: Any) -> Self:
@@ -53,6 +55,11 @@ class Event:
     def channel(self) -> str | None:
         """The channel with the largest share of the evidence."""
         return max(self.contributions, key=self.contributions.__getitem__, default=None)
+
+    @property
+    def alarm(self) -> bool:
+        """Whether it is one that somebody is to be told of."""
+        return self.silence is None
 
     @property
     def severity(self) -> Severity | None:
@@ -85,6 +92,9 @@ class Event:
             "channel": self.channel,
             "contributions": dict(self.contributions),
             "reason": self.reason,
+            "alarm": self.alarm,
+            "silenced": None if self.silence is None else self.silence.why,
+            "silenced_by": None if self.silence is None else self.silence.name,
         }
 
 

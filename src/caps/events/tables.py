@@ -23,6 +23,9 @@ TYPES: dict[str, Any] = {
     "direction": object,
     "size": np.float64,
     "channel": object,
+    "alarm": np.bool_,
+    "silenced": object,
+    "silenced_by": object,
 }
 
 

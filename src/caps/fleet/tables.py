@@ -42,6 +42,9 @@ COLUMNS: dict[str, dict[str, str]] = {
         "direction": "string",
         "size": "float64",
         "channel": "string",
+        "alarm": "bool",
+        "silenced": "string",
+        "silenced_by": "string",
     },
     "series": {
         "series": "string",
@@ -50,6 +53,7 @@ COLUMNS: dict[str, dict[str, str]] = {
         "severity": "float64",
         "events": "int64",
         "expected_events": "float64",
+        "silenced": "int64",
         "flagged": "int64",
         "rows": "int64",
         "train_rows": "int64",

@@ -16,6 +16,7 @@ from caps.events import score_table
 from caps.fleet.plan import Entry
 from caps.fleet.tables import event_columns, score_columns, strongest, write_part
 from caps.json_text import parse_json
+from caps.planned import Planned
 from caps.scoring import FitOptions
 from caps.series import Series, read
 
@@ -35,10 +36,12 @@ class ScoreOptions:
     alarms: str | None = None
     time: str | None = None
     pretrained: str | os.PathLike[str] | None = None
+    planned: Planned = field(default_factory=Planned)  # events in them are no alarms
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON values, without what belongs to a machine."""
-        return {"alarms": self.alarms, "time": self.time}
+        planned = {"planned": repr(self.planned)} if self.planned else {}
+        return {"alarms": self.alarms, "time": self.time, **planned}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -144,6 +147,8 @@ def _scored(task: Task) -> dict[str, Any]:
     model = CAPS.load(folder, pretrained=task.weights)
     if options.alarms is not None:
         model.set_alarms(options.alarms)
+    if isinstance(options, ScoreOptions):
+        model.set_planned(options.planned, entry.id)
     clock = model.time if options.time is None else options.time
     series = _series(task, entry.columns or tuple(model.fitted_.names), clock)
     return _write(task, model, series, {"model": str(folder)})
@@ -153,7 +158,9 @@ def _write(task: Task, model: "CAPS", series: Series, extra: dict[str, Any]) -> 
     """Write model, scores and events, then the marker; return the facts of the series."""
     entry, analysis = task.entry, model.analyze(series)
     scores = score_columns(entry.id, series, score_table(analysis))
-    events = event_columns(entry.id, analysis.explanations())
+    explained = analysis.explanations()
+    events = event_columns(entry.id, explained)
+    alarms = event_columns(entry.id, [each for each in explained if each.alarm])
     task.marker.unlink(missing_ok=True)  # of other options: what it speaks of is replaced now
     if task.models is None:
         model.save(task.out / MODELS / entry.name)
@@ -168,9 +175,10 @@ def _write(task: Task, model: "CAPS", series: Series, extra: dict[str, Any]) -> 
         "alarms": str(model.alarms),
         "threshold": model.threshold_,
         "flagged": int(scores["flag"].sum()),
-        "events": len(events["event"]),
+        "events": len(alarms["event"]),
+        "silenced": len(events["event"]) - len(alarms["event"]),
         "expected_events": model.expected_alarms_["per 1000 rows"] * rows / 1000,
-        **strongest(events),
+        **strongest(alarms),
         **extra,
         "notes": list(dict.fromkeys([*series.notes(), *analysis.notes, *model.notes_])),
     }

@@ -30,6 +30,8 @@ ROLES = {  # on light, on dark; the last two digits of eight say how much covers
     "--band": ("#c8344226", "#f0647033"),
     "--band-edge": ("#c8344273", "#f064708c"),
     "--training": ("#5a647514", "#a2abba1a"),
+    "--quiet": ("#5b6b8f26", "#9fb0d82e"),
+    "--quiet-edge": ("#5b6b8f80", "#9fb0d880"),
     "--mark": ("#c7770029", "#eaa64a2e"),
     "--mark-edge": ("#c7770099", "#eaa64a99"),
     "--good": ("#1d7d46", "#62c48c"),

@@ -22,6 +22,11 @@ Chart = dict[str, Any]
 OVERVIEW_POINTS = 30_000
 MOST_POINTS, FEWEST_POINTS = 12_000, 2_000
 PANEL_POINTS = 600
+SILENCED = {
+    "name": "silenced",
+    "fillcolor": "--quiet",
+    "line": {"color": "--quiet-edge", "width": 1},
+}
 MOST_CHANNELS = 12  # of the overview: those that carry the events
 PANEL_CHANNELS = 3
 MOST_LABELS = 40  # numbers above event bands; of those that would overlap, the page leaves some out
@@ -270,7 +275,8 @@ def _marks(report: Report, timeline: Timeline, score: int) -> tuple[list[Chart],
     strongest = sorted(report.events, key=lambda event: -event.score)[:MOST_BANDS]
     for rank, event in enumerate(strongest):
         extent, font = timeline.extent(event.start, event.end), {"color": "--event", "size": 12}
-        shapes.append(band(extent))
+        look = {} if event.alarm else SILENCED
+        shapes.append(band(extent) | look)
         if rank < MOST_LABELS:
             middle = float(np.mean(extent))
             labels.append(above | {"text": f"<b>{event.number}</b>", "x": middle, "font": font})

@@ -67,8 +67,9 @@ def render_report(report: Report) -> str:
         ),
         plotly=Markup(plotly_script()),
         effects=any(effect(event) for event in tabled),
+        silenced=any(not event.alarm for event in report.events),
         kinds=KINDS,
-        **{word.__name__: word for word in (figure, alarms, rarity, effect, carriers)},
+        **{word.__name__: word for word in (figure, alarms, rarity, effect, carriers, quiet)},
     )
 
 
@@ -142,9 +143,19 @@ def summary(report: Report, timeline: Timeline) -> str:
     in_training = f" The training part holds {earlier:,}{more}." if earlier else ""
     if not during:
         return f"No events in {span}. {_highest(report, timeline)}{in_training}"
-    strongest = max(during, key=lambda event: event.score)
+    alarming = [event for event in during if event.alarm] or during
+    strongest = max(alarming, key=lambda event: event.score)
     count = "1 event" if len(during) == 1 else f"{len(during):,} events"
-    return f"{count} in {span}; {_which(strongest, timeline, len(during))}.{in_training}"
+    which = _which(strongest, timeline, len(during))
+    return f"{count} in {span}; {which}.{_no_alarms(report)}{in_training}"
+
+
+def _no_alarms(report: Report) -> str:
+    """How many events are no alarms, and why."""
+    why = [event.silence.why for event in report.events if event.silence is not None]
+    words = (("planned", "planned"), ("feedback", "like others that were dismissed"))
+    told = [f"{why.count(each)} {text}" for each, text in words if each in why]
+    return f" {' and '.join(told)}: no alarms." if told else ""
 
 
 def _within(event: EventCard, rows: tuple[int, int]) -> bool:
@@ -212,6 +223,14 @@ def alarms(expected: float) -> str:
     if expected < 0.01:
         return "under 0.01"
     return f"{expected:.0f}" if expected >= 9.95 else f"{expected:.2g}"
+
+
+def quiet(event: EventCard) -> str:
+    """Whether an event is an alarm, and if not, what keeps it from being one."""
+    if event.silence is None:
+        return "yes"
+    planned = event.silence.why == "planned"
+    return f"no: {'planned, ' if planned else 'feedback '}{event.silence.name}"
 
 
 def carriers(event: EventCard, most: int = 3) -> str:

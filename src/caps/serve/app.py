@@ -16,6 +16,7 @@ from starlette.responses import PlainTextResponse, Response
 import caps
 from caps.errors import CapsError
 from caps.serve.claim import claimed
+from caps.serve.feedback_routes import feedback_routes
 from caps.serve.guard import Guard
 from caps.serve.model_routes import model_routes
 from caps.serve.page import page_routes
@@ -25,6 +26,7 @@ from caps.serve.series_routes import series_routes
 from caps.serve.service import Service
 from caps.serve.settings import Settings
 from caps.serve.streams import stream_routes
+from caps.serve.version_routes import version_routes
 
 log = logging.getLogger("caps.serve")
 REMEDY = "see /openapi.json"
@@ -55,7 +57,7 @@ def create_app(settings: Settings, *, held: bool = False) -> FastAPI:
     # For the description alone: the guard looks at the token before anything else does.
     token = Depends(HTTPBearer(scheme_name="token", auto_error=False))
     protected = [] if settings.token is None else [token]
-    for routes in (series_routes, model_routes, stream_routes):
+    for routes in (series_routes, model_routes, feedback_routes, version_routes, stream_routes):
         app.include_router(routes(service), dependencies=protected)
     app.include_router(page_routes())
     _add_operations(app, service, protected)

@@ -8,12 +8,14 @@ import contextlib
 import logging
 import os
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from caps.errors import CapsError
 from caps.estimator import CAPS
 from caps.jobs import report
+from caps.refit import fitted_on
 from caps.scoring import OPTIONS, FitOptions
 from caps.series import read
 from caps.serve.files import FACTS, MODEL, UNFINISHED, FitFacts
@@ -69,6 +71,8 @@ def fit_and_save(job: dict[str, Any], out: Path) -> None:
         learned=in_fields([learned.sentence])[0],
         notes=in_fields(dict.fromkeys([*kept.notes(), *model.notes_])),
         seconds=round(time.monotonic() - started, 1),
+        made=datetime.now(UTC).isoformat(timespec="seconds"),
+        data=fitted_on(model, kept)["data"],
     )
     staging = out.with_name(UNFINISHED + out.name)
     model.save(staging / MODEL)

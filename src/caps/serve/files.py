@@ -3,8 +3,10 @@
     series/NAME/data.csv, series.json
     models/NAME/record.json      which fit is in force, and its alarm budget
     models/NAME/fit.json         the fit under way, or why the last one failed
-    models/NAME/fit-ID/          a finished fit: facts.json and model/
+    models/NAME/fit-ID/          a finished fit: facts.json, record.json and model/
     models/NAME/marks.json       what people marked as known anomalies
+    models/NAME/feedback.json    what people said of events, whatever fit is in force
+    models/NAME/audit.jsonl      one line for each change of what alarms
     models/NAME/streams/ID/      the state of a stream, whatever fit is in force
 
 A folder is complete when it has its final name. Only the service writes `record.json`, so a
@@ -12,6 +14,7 @@ process killed at any moment leaves the old fit or the new one in force, never n
 service did not write is neither shown nor removed.
 """
 
+import json
 import logging
 import os
 import re
@@ -26,18 +29,20 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from caps.artifacts import write_text
 from caps.errors import ArtifactError, CapsError
+from caps.events import FeedbackBook
 from caps.json_text import parse_json
 from caps.serve.refusals import Refusal, missing, taken
 from caps.serve.schemas import NAME, SeriesFacts
+from caps.store import AUDIT, add_line
 
 DATA, SERIES, RECORD, FIT, FACTS, MODEL = (
     "data.csv", "series.json", "record.json", "fit.json", "facts.json", "model",
 )  # fmt: skip
-STREAMS, MARKS = "streams", "marks.json"
+STREAMS, MARKS, FEEDBACK = "streams", "marks.json", "feedback.json"
 UNFINISHED, FINISHED = ".new-", "fit-"
 FIT_ID = rf"^{FINISHED}[0-9a-f]{{12}}$"
 # Left by a killed process: a folder on its way in or out, a file or folder half written.
-LEFT = re.compile(rf"\{UNFINISHED}.*|\.({RECORD}|{FIT}|{MARKS})\..*")
+LEFT = re.compile(rf"\{UNFINISHED}.*|\.({RECORD}|{FIT}|{MARKS}|{FEEDBACK})\..*")
 
 log = logging.getLogger("caps.serve")
 
@@ -58,6 +63,7 @@ class Request(BaseModel):
     columns: list[str] | None = None
     known: list[tuple[int | str, int | str]] = []
     alarms: str = ""
+    review: bool = False
 
 
 class Record(BaseModel):
@@ -66,6 +72,8 @@ class Record(BaseModel):
     fit: str = Field(pattern=FIT_ID)  # its folder
     alarms: str | None = None  # another budget than that of the fit
     request: Request
+    kept: list[str] = []  # other fits that can be put in force, the newest last
+    before: str | None = None  # the one in force before, to go back to
 
     @property
     def budget(self) -> str:
@@ -96,6 +104,8 @@ class FitFacts(BaseModel):
     learned: str = ""
     notes: list[str]
     seconds: float
+    made: str | None = None  # when; None of fits of older versions
+    data: str | None = None  # SHA-256 of the times and values given to the fit
 
 
 Facts = TypeVar("Facts", bound=BaseModel)
@@ -207,6 +217,10 @@ class ModelFolder(_Folder):
     what = "model"
     marks = (RECORD, FIT)
 
+    def __init__(self, root: Path, most: int, versions: int = 0) -> None:
+        super().__init__(root, most)
+        self.versions = versions  # kept beside the one in force
+
     def record(self, name: str) -> Record | None:
         """The fit in force; None for a model whose first fit is not finished."""
         path = self.existing(name) / RECORD
@@ -248,13 +262,67 @@ class ModelFolder(_Folder):
         return path / fit
 
     def commit(self, name: str) -> None:
-        """Put the finished fit in force, in place of an older one."""
-        path, pending = self.existing(name), self.pending(name)
+        """Put the finished fit in force, in place of an older one, or keep it to be looked at."""
+        path, pending, record = self.existing(name), self.pending(name), self.record(name)
         if pending is None or not (path / pending.fit).is_dir():
             raise ArtifactError(f"the fit of {name} left no model", "fit it again")
-        _write(path / RECORD, Record(**dict(pending)))
+        made = Record(fit=pending.fit, alarms=pending.alarms, request=pending.request)
+        _write(path / pending.fit / RECORD, made)
+        if record is None:
+            _write(path / RECORD, made)
+        elif pending.request.review:
+            kept = [*record.kept, made.fit][-max(1, self.versions) :]
+            _write(path / RECORD, record.model_copy(update={"kept": kept}))
+        else:
+            self._put_in_force(path, record, made)
         (path / FIT).unlink()
+        waits = record is not None and pending.request.review
+        self.note(name, "fitted, to be looked at" if waits else "fitted", version=made.fit)
         self._tidy(path)
+
+    def fits(self, name: str) -> dict[str, FitFacts]:
+        """All fits that are kept, the one in force among them, by their names."""
+        path, record = self.existing(name), self.ready(name)
+        found = [each for each in (*record.kept, record.fit) if (path / each / FACTS).is_file()]
+        return {each: read_facts(FitFacts, path / each / FACTS) for each in found}
+
+    def put_in_force(self, name: str, fit: str) -> None:
+        """Let another fit that is kept answer from now on."""
+        path, record = self.existing(name), self.ready(name)
+        if fit == record.fit:
+            raise taken(f"{fit} is in force already", "name another one")
+        if fit not in self.fits(name):
+            raise missing("version", fit)
+        made = read_facts(Record, path / fit / RECORD)
+        self._put_in_force(path, record, made.model_copy(update={"alarms": record.budget}))
+        self.note(name, "put in force", version=fit, before=record.fit)
+
+    def _put_in_force(self, path: Path, record: Record, made: Record) -> None:
+        others = [each for each in (*record.kept, record.fit) if each != made.fit]
+        if not (path / record.fit / RECORD).exists():  # of an older version of the service
+            _write(path / record.fit / RECORD, record)
+        kept = others[-self.versions :] if self.versions else []
+        before = record.fit if record.fit in kept else None
+        _write(path / RECORD, made.model_copy(update={"kept": kept, "before": before}))
+
+    def feedback(self, name: str) -> FeedbackBook:
+        """What people said of events."""
+        path = self.existing(name) / FEEDBACK
+        if not path.exists():
+            return FeedbackBook()
+        try:
+            return FeedbackBook.from_list(parse_json(path.read_text(encoding="utf-8")))
+        except (OSError, ValueError) as error:
+            raise ArtifactError(f"{path} cannot be read ({error})", "restore it") from None
+
+    def set_feedback(self, name: str, book: FeedbackBook, what: str, **facts: Any) -> None:
+        """Keep what people said; it outlives fits."""
+        write_text(self.existing(name) / FEEDBACK, json.dumps(book.to_list()) + "\n")
+        self.note(name, what, **facts)
+
+    def note(self, name: str, what: str, **facts: Any) -> None:
+        """Add a line to the audit of a model."""
+        add_line(self.existing(name) / AUDIT, what, **facts)
 
     def fail(self, name: str, problem: str, remedy: str) -> None:
         """Note why the fit under way came to nothing; an older one stays in force."""
@@ -285,6 +353,7 @@ class ModelFolder(_Folder):
         if pending is not None and not pending.failed:
             _write(path / FIT, pending.model_copy(update={"alarms": alarms}))
         _write(path / RECORD, record.model_copy(update={"alarms": alarms}))
+        self.note(name, "alarm budget", alarms=alarms, before=record.budget)
 
     def recover(self) -> None:
         """After a start: finish what was fitted, and tell of what was cut off."""
@@ -319,11 +388,11 @@ class ModelFolder(_Folder):
             )
 
     def _tidy(self, path: Path) -> None:
-        """Remove every fit but the one in force, and half-written files."""
+        """Remove every fit but the one in force and those kept, and half-written files."""
         record = self.record(path.name)
-        kept = record.fit if record else ""
+        kept = {record.fit, *record.kept} if record else set()
         for each in path.iterdir():
-            fit = re.fullmatch(FIT_ID, each.name) and each.name != kept
+            fit = re.fullmatch(FIT_ID, each.name) and each.name not in kept
             if fit or LEFT.fullmatch(each.name):
                 remove(each)
 

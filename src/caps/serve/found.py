@@ -16,7 +16,7 @@ from caps.scoring import alarm_rate, carrying
 from caps.series import write_moment
 from caps.serve.files import FitFacts
 from caps.serve.lines import Axis, listed
-from caps.serve.schemas import BudgetFacts, Event, Events, Explained, Lines, Window
+from caps.serve.schemas import BudgetFacts, Event, Events, Explained, Lines, PlannedSpan, Window
 
 # Steps of the slider on the page, the most generous first.
 BUDGETS = tuple(f"1/{rows}" for rows in (
@@ -43,9 +43,8 @@ class Found:
 
     def under(self, model: CAPS) -> "Found":
         """The same scores under the model's alarm budget, with the events already found."""
-        made = replace(
-            self, model=model, analysis=replace(self.analysis, threshold=model.threshold_)
-        )
+        analysis = replace(self.analysis, threshold=model.threshold_, silencer=model.silencer())
+        made = replace(self, model=model, analysis=analysis)
         made.events  # noqa: B018 - now, in the thread that may take its time
         return made
 
@@ -67,6 +66,12 @@ class Found:
             train=self.train,
             training=None if self.train is None else self.axis.timeline.extent(*self.train),
             events=events_of(self.analysis, self.axis),
+            planned=[
+                PlannedSpan(name=name, extent=self.axis.timeline.extent(start, end))
+                for name, start, end in self.model.planned_.on(
+                    self.analysis.series.time, self.model.series_
+                )
+            ],
         )
 
     @cached_property

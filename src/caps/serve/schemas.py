@@ -204,6 +204,9 @@ class FitRequest(_Options):  # type: ignore[misc, valid-type]
     )
     seed: int = Field(0, ge=0, lt=2**63)
     replace: bool = Field(False, description="fit a model again that exists already")
+    review: bool = Field(
+        False, description="keep the new fit beside the one in force until it is chosen"
+    )
 
 
 class FitState(BaseModel):
@@ -277,6 +280,9 @@ class AnyEvent(BaseModel):
     score: float
     p_value: float | None
     severity: Literal["low", "medium", "high"] | None
+    alarm: bool = Field(True, description="false for one that is scored, but told to nobody")
+    silenced: Literal["feedback", "planned"] | None = None
+    silenced_by: str | None = Field(None, description="id of the feedback, or what was planned")
 
 
 class EventChange(AnyEvent):
@@ -322,6 +328,89 @@ class Scores(BaseModel):
     events: list[Event]
 
 
+class PlannedSpan(BaseModel):
+    """A planned event, where it lies on the axis."""
+
+    name: str
+    extent: tuple[Position, Position]
+
+
+class Judgement(Asked, Strict):
+    """What an event was, named by its number in the list under the same budget."""
+
+    event: int = Field(ge=1, le=10**9)
+    verdict: Literal["normal", "incident"]
+    kind: str | None = Field(None, min_length=1, max_length=200, description="of an incident")
+    note: str = Field("", max_length=200)
+    fit: str | None = Field(None, max_length=64, description="as listed; refused if it has changed")
+    dry_run: bool = Field(False, description="show what would change, and leave it at that")
+
+
+class Judged(BaseModel):
+    """Feedback on an event."""
+
+    id: str
+    verdict: Literal["normal", "incident"]
+    given: str
+    start: str | None
+    end: str | None
+    row: int
+    kind: str | None
+    note: str
+    revoked: str | None
+
+
+class ChangedAlarm(BaseModel):
+    """An alarm that comes or goes."""
+
+    event: int
+    start: str | None
+    end: str | None
+    start_row: int
+    end_row: int
+    score: float
+    severity: str | None
+    channel: str | None
+
+
+class AlarmChange(BaseModel):
+    """Alarms gained and lost: of the last month, or of all rows if they have no times."""
+
+    gained: list[ChangedAlarm]
+    lost: list[ChangedAlarm]
+    kept: int
+    rows: tuple[int, int]
+    since: str | None
+    said: str
+
+
+class FeedbackAnswer(BaseModel):
+    """What was said, and what it changes; nothing was kept where it was a dry run."""
+
+    feedback: Judged
+    change: AlarmChange
+    taken: bool
+
+
+class VersionFacts(BaseModel):
+    """A fit that is kept."""
+
+    fit: str
+    in_force: bool
+    before: bool = Field(description="whether it is the one to go back to")
+    made: str | None
+    train: tuple[int, int]
+    learned: str
+    data: str | None = Field(description="SHA-256 of the times and values given to the fit")
+    seconds: float
+
+
+class ChosenVersion(Strict):
+    """Which fit is to answer."""
+
+    fit: str = Field(max_length=64)
+
+
 class Events(BaseModel):
     """The events of a series under an alarm budget."""
 
@@ -332,6 +421,7 @@ class Events(BaseModel):
     train: tuple[int, int] | None
     training: tuple[Position, Position] | None = Field(description="on the axis")
     events: list[Event]
+    planned: list[PlannedSpan] = Field([], description="planned events among the rows")
 
 
 class View(BaseModel):

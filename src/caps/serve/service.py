@@ -1,6 +1,7 @@
 """The state of a running service: its files, queues, threads and what it keeps in memory."""
 
 import copy
+import logging
 import shutil
 import tempfile
 from collections.abc import Callable
@@ -10,6 +11,7 @@ from typing import Any, TypeVar
 
 from caps.errors import InputError
 from caps.estimator import CAPS
+from caps.planned import Planned
 from caps.series import Series, read
 from caps.serve.cache import Cache
 from caps.serve.files import DATA, MODEL, ModelFolder, Record, SeriesFolder, StoredSeries
@@ -23,6 +25,7 @@ from caps.serve.schemas import Asked
 from caps.serve.settings import Settings
 
 MODELS_KEPT, SERIES_KEPT, ANALYSES_KEPT, BUDGETS_KEPT = 32, 8, 6, 12
+log = logging.getLogger("caps.serve")
 PROBE = 4096  # bytes
 Answer = TypeVar("Answer")
 
@@ -48,7 +51,8 @@ class Service:
         self.settings = settings
         self.monitor = Monitor()
         self.series = SeriesFolder(settings.folder / "series", settings.stored)
-        self.models = ModelFolder(settings.folder / "models", settings.stored)
+        self.models = ModelFolder(settings.folder / "models", settings.stored, settings.versions)
+        self._planned: tuple[int, Planned] = (0, Planned())
         self.scorers = Pool(
             "scores", settings.scorers, settings.waiting_scores, settings.answer_seconds
         )
@@ -106,10 +110,41 @@ class Service:
         pretrained = self.settings.pretrained
         return self._loaded.get(folder, lambda: CAPS.load(folder, pretrained=pretrained))
 
-    def model(self, name: str, alarms: str | None = None) -> CAPS:
-        """The model in force under an alarm budget, its own if none is given."""
-        loaded, alarms = self.loaded(name), alarms or self.models.ready(name).alarms
-        return loaded if alarms is None else copy.copy(loaded).set_alarms(alarms)
+    def model(self, name: str, alarms: str | None = None, series: str | None = None) -> CAPS:
+        """The model in force under an alarm budget, its own if none is given.
+
+        With what people said of its events, and what is planned for a series.
+        """
+        record = self.models.ready(name)
+        model, alarms = copy.copy(self.loaded(name)), alarms or record.alarms
+        model.set_feedback(self.models.feedback(name))
+        model.set_planned(self.planned, series or record.request.series)
+        return model if alarms is None else model.set_alarms(alarms)
+
+    @property
+    def planned(self) -> Planned:
+        """What is planned; a file that was edited badly is told of, and the last one counts."""
+        path = self.settings.planned
+        if path is None:
+            return Planned()
+        try:
+            changed = path.stat().st_mtime_ns
+            if changed != self._planned[0]:
+                self._planned = changed, Planned.read(path)
+        except (InputError, OSError) as error:
+            log.error("the planned events: %s; those read last count", error)
+        return self._planned[1]
+
+    def analysed(self, name: str, series: str | None, fit: str) -> Found:
+        """What another fit that is kept finds; in a thread that may take its time."""
+        record = self.models.ready(name)
+        facts = self.models.fits(name)[fit]
+        axis = self._axis(self.series.facts(series or record.request.series))
+        path = self.models.existing(name) / fit / MODEL
+        model = copy.copy(self._loaded.get(path, lambda: CAPS.load(path)))
+        model.set_feedback(self.models.feedback(name)).set_alarms(record.budget)
+        model.set_planned(self.planned, series or record.request.series)
+        return Found(model, model.analyze(axis.series), axis, fit, facts, None)
 
     async def query_series(self, name: str, work: Callable[[Axis], Answer]) -> Answer:
         """Do something with an uploaded series."""
@@ -132,10 +167,11 @@ class Service:
         """
         sought = self._sought(name, asked.series, fit)
         alarms = asked.alarms or sought.record.budget
-        key = sought.key, alarms
+        said = tuple((each.id, each.revoked) for each in self.models.feedback(name))
+        key = sought.key, alarms, said, self.planned
 
         def find() -> Answer:
-            model = self.model(name, alarms)
+            model = self.model(name, alarms, sought.series.name)
             return work(self._found.get(key, lambda: self._analysis(sought).under(model)))
 
         return await self._viewers(sought.series, quick and self._found.has(key)).run(find)

@@ -27,6 +27,7 @@ class Settings:
     port: int = 8100
     token: str | None = None
     pretrained: Path | None = None
+    planned: Path | None = None  # file of planned events, read again when it changes
     estimator: Mapping[str, Any] = field(default_factory=dict)  # parameters of every fit
 
     upload_bytes: int = 256 * MEGABYTE  # a million rows of five channels take about 60
@@ -34,6 +35,7 @@ class Settings:
     rows: int = 5_000_000
     columns: int = 1_000
     stored: int = 500  # series, and as many models
+    versions: int = 4  # of a model that are kept beside the one in force
     spare_bytes: int = 64 * MEGABYTE  # on the disk: with less the service is not ready
 
     fits: int = 1  # at a time, each on one core

@@ -76,6 +76,7 @@ class LiveStream:
         else:
             stream, note = self._continued(model, fit, lateness)
         stream.tracker.threshold = model.threshold_  # follows the alarm budget
+        stream.silencer = model.silencer()  # and feedback
         return stream, note
 
     def _continued(self, model: CAPS, fit: Path, lateness: int) -> tuple[Stream, str]:
@@ -125,20 +126,10 @@ def _text(time: np.datetime64) -> str:
 
 
 def _carried(saved: SavedStreams, stream: Stream) -> bool:
-    """Whether a stream of another fit goes on with this one: rows, times and an open event.
-
-    Only what is usual, and so what drift is judged by, belongs to a fit and begins anew.
-    """
+    """Whether a stream of another fit goes on with this one."""
     if any(saved.extra.get(name) != value for name, value in _kind(stream).items()):
         return False
-    try:
-        number, facts = saved.described[ID]
-        own, arrays = stream.state()
-        arrays |= {part: saved.arrays[f"{number}.{part}"] for part in ("past", "held")}
-        stream.restore(facts["state"] | {name: own[name] for name in ("drift", "followed")}, arrays)
-    except (AttributeError, KeyError, TypeError, ValueError):
-        return False
-    return True
+    return saved.take_over(ID, stream)
 
 
 def _kind(stream: Stream) -> dict[str, Any]:
@@ -157,7 +148,7 @@ def stream_routes(service: Service) -> APIRouter:
 
     def of(name: str, stream: str) -> tuple[LiveStream, CAPS, Path]:
         """The stream, and the model that is in force."""
-        model, fit = service.model(name), service.models.fit(name)
+        model, fit = service.model(name, series=stream), service.models.fit(name)
         folder = fit.parent / STREAMS / stream
         return live.get((name, stream), lambda: LiveStream(folder)), model, fit
 

@@ -26,6 +26,8 @@ class Stateful(Protocol):
 
     def restore(self, facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None: ...
 
+    def take_over(self, facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None: ...
+
 
 def save_streams(
     folder: Path, streams: Mapping[str, Stateful], extra: Mapping[str, Any] | None = None
@@ -35,7 +37,8 @@ def save_streams(
     arrays: dict[str, np.ndarray] = {}
     for number, (name, stream) in enumerate(streams.items()):
         facts, values = stream.state()
-        described.append({"id": name, "model": fingerprint(stream.fitted), "state": facts})
+        model = {"model": fingerprint(stream.fitted), "channels": list(stream.fitted.names)}
+        described.append({"id": name, **model, "state": facts})
         arrays |= {f"{number}.{part}": array for part, array in values.items()}
     write_folder(
         folder,
@@ -81,6 +84,22 @@ class SavedStreams:
             stream.restore(facts["state"], arrays)
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise self._odd(error) from None
+
+    def take_over(self, name: str, stream: Stateful) -> bool:
+        """Continue a new stream of another fit from the state of this id; False if it cannot."""
+        number, facts = self.described[name]
+        if facts.get("channels") != list(stream.fitted.names):
+            return False
+        try:
+            arrays = {part: self.arrays[f"{number}.{part}"] for part in ("past", "held")}
+            stream.take_over(facts["state"], arrays)
+        except (AttributeError, KeyError, TypeError, ValueError):
+            return False
+        return True
+
+    def is_of(self, name: str, fitted: Fitted) -> bool:
+        """Whether the state of this id is of this very fit."""
+        return bool(self.described[name][1].get("model") == fingerprint(fitted))
 
     def _odd(self, error: Exception) -> ArtifactError:
         return ArtifactError(

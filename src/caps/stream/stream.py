@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from caps.arrays import FloatArray
 from caps.errors import InputError
+from caps.events import Course, Silencer
 from caps.scoring import Fitted, Scores
 from caps.series import Series, Time, read_moment
 from caps.stream.arrivals import Arrival, Arrivals, Counts
@@ -64,6 +65,7 @@ class Stream:
         lateness: int = 0,
         config: StreamConfig | None = None,
         bets: FloatArray | None = None,  # of the drift watch, where they are known already
+        silencer: Silencer | None = None,  # tells which events are no alarms; None: all are
     ) -> None:
         if not fitted.causal:
             raise InputError(
@@ -86,6 +88,8 @@ class Stream:
         self.recent = fitted.recent_contexts()  # looked up anew by a stream that is restored
         self.tracker = EventTracker(threshold, fitted.calibration.rules, fitted.names)
         self.drift = DriftWatch(fitted.calibration, config.drift, bets)
+        self.silencer = silencer
+        self.course: Course | None = None  # of the event that is open
         self.past = np.empty((0, len(fitted.names)))  # the last `context` rows of the grid
         self.rows = 0  # of the grid, so far
         self.origin: int | None = None  # position of row 0 among the arrivals
@@ -127,7 +131,9 @@ class Stream:
         """The stream has ended: score what waits and close the event that is open."""
         before = self.counts.refused()
         last = self._score(self.arrivals.ready(everything=True))
-        changes = (*last.changes, *self.tracker.close())
+        seen = Series(self.past, np.isfinite(self.past), self.fitted.names)
+        closed = self._judged(self.tracker.close(), seen, self.rows - len(self.past))
+        changes = (*last.changes, *closed)
         return self._with_refused(replace(last, changes=changes), before)
 
     def _with_refused(self, update: Update, before: Mapping[str, int]) -> Update:
@@ -158,24 +164,44 @@ class Stream:
         rows = np.array([self._row(each) for each in arrivals], dtype=np.intp)
         scores, local = np.empty((2, len(rows)))
         evidence = np.empty((len(rows), len(self.fitted.names)))
+        changes: list[EventChange] = []
         for first in range(0, len(rows), GROUP):
             group = slice(first, first + GROUP)
-            scored, index = self._score_group(rows[group], arrivals[group])
+            scored, index, seen = self._score_group(rows[group], arrivals[group])
+            behind = len(seen) - 1 - int(index[-1])
             scores[group], local[group] = scored.score[index], scored.local[index]
             evidence[group] = scored.evidence[index]
+            of_events = self.fitted.calibration.event_p_values(scores[group])
+            for k, p_value in enumerate(of_events.tolist(), start=first):
+                row, said = int(rows[k]), (evidence[k], float(local[k]))
+                found = self.tracker.feed(row, arrivals[k].time, float(scores[k]), p_value, *said)
+                changes += self._judged(found, seen, row - behind - int(index[k - first]))
         p_values = self.fitted.calibration.p_values(scores)
-        of_events = self.fitted.calibration.event_p_values(scores)
-        changes: list[EventChange] = []
-        for k, (row, score, p_value) in enumerate(
-            zip(rows.tolist(), scores.tolist(), of_events.tolist(), strict=True)
-        ):
-            found = row, arrivals[k].time, score, p_value, evidence[k], float(local[k])
-            changes += self.tracker.feed(*found)
         times = None
         if self.timed:
             times = np.array([each.time for each in arrivals], dtype="datetime64[ns]")
         drift = self.drift.watch(p_values)
         return Update(rows, times, scores, p_values, tuple(changes), drift)
+
+    def _judged(self, found: list[EventChange], seen: Series, first: int) -> list[EventChange]:
+        """The changes with what keeps their event from being an alarm; `seen` begins at `first`."""
+        if self.silencer is None or not found:
+            return found
+        scaled, judged = self.fitted.scaled(seen), []
+        for change in found:
+            if change.what == "opened":
+                self.course = self.silencer.begin(change.start)
+            elif self.course is None:  # nothing was known of when it began
+                self.course = Course(change.start, {}, change.end)
+            self.silencer.advance(self.course, change, scaled, first)
+            ended = change.what == "closed"
+            silence = self.silencer.silence(self.course, change, ended=ended)
+            judged.append(replace(change, silence=silence))
+            if silence is None:
+                self.course.alike.clear()  # what was told as an alarm stays one
+            if ended:
+                self.course = None
+        return judged
 
     def _row(self, arrival: Arrival) -> int:
         if self.origin is None:
@@ -184,8 +210,11 @@ class Stream:
 
     def _score_group(
         self, rows: NDArray[np.intp], arrivals: list[Arrival]
-    ) -> tuple[Scores, NDArray[np.intp]]:
-        """Scores of the next rows and those missing between them, and which are the former."""
+    ) -> tuple[Scores, NDArray[np.intp], Series]:
+        """Scores of the next rows and those missing between them, and which are the former.
+
+        And the rows they were scored by, those before them included.
+        """
         # After `context` empty rows nothing before them counts: longer gaps are cut to that.
         steps = np.minimum(np.diff(rows, prepend=self.rows - 1), self.context + 1)
         index = np.cumsum(steps) - 1
@@ -202,7 +231,7 @@ class Stream:
         )
         self.past = values[max(0, len(values) - self.context) :].copy()
         self.rows = int(rows[-1]) + 1
-        return scored, index
+        return scored, index, series
 
     def _positions(
         self, arrivals: list[Arrival], index: NDArray[np.intp]
@@ -233,6 +262,7 @@ class Stream:
             "tracker": self.tracker.facts(),
             "drift": self.drift.facts(),
             "followed": [each.rows for each in self.followers.values()],
+            "course": None if self.course is None else self.course.to_dict(),
         }
         held = self.arrivals.held_values(len(self.fitted.names))
         followed = [each.state() for each in self.followers.values()]
@@ -260,9 +290,20 @@ class Stream:
         self.arrivals.restore(facts["arrivals"], arrays["held"])
         self.tracker.restore(facts["tracker"])
         self.drift.restore(facts["drift"])
+        course = facts.get("course")  # older states have none
+        self.course = None if course is None else Course.from_dict(course)
         self.recent = self.fitted.recent_contexts()
         self.past = arrays["past"][-self.context :].copy()
         self.rows, self.origin, self.timed = int(facts["rows"]), facts["origin"], facts["timed"]
+
+    def take_over(self, facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
+        """Continue from the state of another fit: rows, times and an open event.
+
+        Only what is usual, and so what drift is judged by, belongs to a fit and begins anew.
+        """
+        own, kept = self.state()
+        kept |= {part: arrays[part] for part in ("past", "held")}
+        self.restore({**facts, **{name: own[name] for name in ("drift", "followed")}}, kept)
 
 
 def _nanoseconds(time: Time) -> int:

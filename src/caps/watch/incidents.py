@@ -6,7 +6,7 @@ that the user chose, events closer than that are one incident, unless another ch
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -40,6 +40,18 @@ class Incidents:
         self.number = 0
         self.current: Incident | None = None
         self.in_event = False
+        self.silent = 0  # number of the event that is open and no alarm so far
+
+    def silence(self, change: EventChange) -> None:
+        """Take in a change of an event that is no alarm: it belongs to no incident."""
+        self.silent = 0 if change.what == "closed" else change.number
+
+    def heard(self, change: EventChange) -> EventChange:
+        """A change of an alarm; one that was none so far opens now."""
+        if self.silent == change.number:
+            change = replace(change, what="opened")
+        self.silent = 0
+        return change
 
     def ended_by(self, change: EventChange) -> Incident | None:
         """The incident that is over because of an event that opens: the event is another one."""
@@ -86,11 +98,17 @@ class Incidents:
     def facts(self) -> dict[str, Any]:
         """The state as JSON values."""
         current = None if self.current is None else asdict(self.current)
-        return {"number": self.number, "in_event": self.in_event, "current": current}
+        return {
+            "number": self.number,
+            "in_event": self.in_event,
+            "current": current,
+            "silent": self.silent,
+        }
 
     def restore(self, facts: Mapping[str, Any]) -> None:
         """Continue from a state."""
         self.number, self.in_event = int(facts["number"]), bool(facts["in_event"])
+        self.silent = int(facts.get("silent", 0))  # older states have none
         self.current = None if facts["current"] is None else Incident(**facts["current"])
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from caps.arrays import FloatArray
-from caps.errors import ArtifactError, InputError
+from caps.errors import ArtifactError, CapsError, InputError
 from caps.series import duration
 from caps.stream import Counts, EventChange, Stream, Update
 from caps.watch.following import Lines
@@ -38,8 +38,9 @@ REFUSED = {  # why a row was not taken in, and what there is to say of it
 }
 EVENT = (
     "start", "end", "start_row", "end_row", "peak_row", "score", "p_value", "severity",
-    "contributions",
+    "contributions", "silenced", "silenced_by",
 )  # fmt: skip
+REFITTED = "the model was fitted again: the watch goes on by the new version"
 ADVICE = "the scores no longer look like those of calibration: fit again on recent rows"
 
 
@@ -63,6 +64,8 @@ class Watcher:
     recovery: int | np.timedelta64 | None = None
     updates: bool = False
     save_every: float = 60.0
+    # Whether feedback or planned events were changed since it was asked last.
+    changed: Callable[[], bool] = lambda: False
     streams: dict[str, Stream] = field(default_factory=dict, init=False)
     incidents: dict[str, Incidents] = field(default_factory=dict, init=False)
     silences: dict[str, Silence] = field(default_factory=dict, init=False)
@@ -91,6 +94,8 @@ class Watcher:
         self._restore()
         while not stop() and not self.lines.ended:
             found = self.records.parse(self.lines.read(PATIENCE))
+            if self.changed():
+                self._judge_anew()
             if self.lines.restarts > self.restarts:  # what was read belongs to the old file
                 self.restarts = self.lines.restarts
                 self.records.begin_again()
@@ -109,6 +114,23 @@ class Watcher:
             left = len(self.webhook.close(patience, lambda: stop() and not asked))
         self._save()
         return self._summary(left)
+
+    def _judge_anew(self) -> None:
+        """Let a new version, and what people said and planned, count from the next row on."""
+        for name, stream in self.streams.items():
+            try:
+                model = self.model_of(name)
+                if model is None:
+                    continue
+                if model.fitted_.calibration.to_dict() != stream.fitted.calibration.to_dict():
+                    new = model.stream(lateness=self.lateness)
+                    new.take_over(*stream.state())
+                    self.streams[name] = new
+                    self.remarks.say(f"{REFITTED}{f': {name}' if name else ''}")
+                self.streams[name].silencer = model.silencer()
+            # Half edited, or of other channels: the last one that was sound counts.
+            except (CapsError, KeyError, ValueError) as error:
+                self.remarks.say(f"what was changed cannot be used ({error}): going on as before")
 
     def _take(self, name: str, rows: list[Record]) -> list[Line]:
         stream = self._stream(name)
@@ -146,11 +168,19 @@ class Watcher:
     def _lines_of(self, name: str, stream: Stream, update: Update) -> list[Line]:
         lines, incidents = [], self.incidents[name]
         for change in update.changes:
-            over = incidents.ended_by(change)
+            if not change.alarm:
+                incidents.silence(change)
+                if change.what != "updated" or self.updates:
+                    lines.append(_event(name, change, None, alert=False))
+                continue
+            heard = incidents.heard(change)
+            over = incidents.ended_by(heard)
             if over is not None:
                 lines.append(self._recovered(name, over, change.start))
-            alert = incidents.begins(change)
-            if change.what != "updated" or self.updates:
+            alert = incidents.begins(heard)
+            if change.what == "closed":
+                incidents.in_event = False
+            if change.what != "updated" or self.updates or alert:
                 lines.append(_event(name, change, incidents.number, alert))
         over = incidents.recovered(stream.rows)
         if over is not None:
@@ -243,7 +273,10 @@ class Watcher:
                 stream = self._stream(name)
                 if stream is None:
                     raise ArtifactError(f"there is no model for the series {name!r}", "add it")
-                saved.restore(name, stream)
+                if saved.is_of(name, stream.fitted) or not saved.take_over(name, stream):
+                    saved.restore(name, stream)
+                else:
+                    self.remarks.say(f"{REFITTED}{f': {name}' if name else ''}")
                 self.incidents[name].restore(facts["incidents"][name])
             self.records.restore(facts["layout"])
             self.records.malformed, self.unknown = int(facts["malformed"]), int(facts["unknown"])
@@ -289,7 +322,7 @@ class Watcher:
         return summary
 
 
-def _event(name: str, change: EventChange, incident: int, alert: bool) -> Line:
+def _event(name: str, change: EventChange, incident: int | None, alert: bool) -> Line:
     facts = change.to_dict(shown)
     what = f"updated {change.end}" if change.what == "updated" else change.what
     return {

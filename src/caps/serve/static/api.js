@@ -61,9 +61,11 @@ const query = (parameters) => {
 };
 
 export const get = async (path, parameters = {}) => (await request(path + query(parameters))).json();
-export const put = async (path, body) => (await request(path, {
-  method: "PUT", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body),
+const sending = (method) => async (path, body) => (await request(path, {
+  method, headers: { "Content-Type": "application/json" }, body: JSON.stringify(body),
 })).json();
+export const put = sending("PUT");
+export const post = sending("POST");
 export const remove = (path) => request(path, { method: "DELETE" });
 
 const slug = (name) => name.toLowerCase().replace(/\.(csv|txt|tsv)(\.gz)?$/, "")

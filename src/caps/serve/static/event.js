@@ -44,7 +44,7 @@ const draw = (place, explanation, lines) => {
   }, { responsive: true, displayModeBar: false });
 };
 
-export const eventCard = (explanation, lines, { mark, close }) => {
+export const eventCard = (explanation, lines, { judge, close }) => {
   const { event } = explanation;
   const place = h("div", { class: "chart small", role: "img",
     "aria-label": "What was measured during the event, and what would have been normal." });
@@ -53,7 +53,8 @@ export const eventCard = (explanation, lines, { mark, close }) => {
   const card = h("article", { class: "card event", id: "event", tabindex: "-1", "aria-labelledby": "event-title" },
     h("div", { class: "event-head" },
       h("h2", { id: "event-title" }, h("span", { class: "badge" }, event.number), " ", explanation.kind
-        ? `${explanation.kind[0].toUpperCase()}${explanation.kind.slice(1)} anomaly` : "Anomaly"),
+        ? `${explanation.kind[0].toUpperCase()}${explanation.kind.slice(1)} anomaly` : "Anomaly",
+        event.alarm ? null : h("span", { class: "tag" }, "no alarm")),
       h("button", { type: "button", class: "quiet", onclick: close }, "Close")),
     h("p", { class: "soft when" }, `${when} · ${event.lasting}`),
     h("p", { class: "reason" }, explanation.reason),
@@ -66,8 +67,7 @@ export const eventCard = (explanation, lines, { mark, close }) => {
         fact("Effect", effect(explanation)),
         fact("Score", `${event.score.toFixed(3)}; normal data have an event as strong ${explanation.rarity}`),
         fact("Channels", bars(explanation.contributions)))),
-    mark && h("div", { class: "actions" },
-      h("button", { type: "button", onclick: mark }, "Mark as known anomaly")));
+    judge);
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const paint = () => draw(place, explanation, lines);
   dark.addEventListener("change", paint);

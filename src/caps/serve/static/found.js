@@ -23,7 +23,7 @@ export const found = async (main, name, series) => {
       h("progress", { "aria-label": "Looking at the series" }), h("p", { class: "soft" }, "Looking at the series")));
     const other = await looking(main, model, () => fill(main, progress, place));
     try {
-      shown = await results(place, model, { path, series, followFit, other });
+      shown = await results(place, model, { path, series, followFit, other, anew: async () => show(await get(path)) });
     } catch (error) { // its series was deleted, or another lacks a column: a new file can be given
       alert(error.problem ?? `${error.message}`, error.remedy ?? "");
       fill(place, head(model, series), other);

@@ -4,8 +4,10 @@ import { Chart } from "./chart.js";
 import { drawn } from "./drawn.js";
 import { attempt, counted, fill, h, legend, listed } from "./elements.js";
 import { eventCard } from "./event.js";
+import { feedbackCard, judging } from "./judging.js";
 import { lasting } from "./moments.js";
 import { chartPlace, tools } from "./tools.js";
+import { versionsCard } from "./versions.js";
 
 const MOST_LISTED = 200;
 
@@ -23,11 +25,11 @@ const blamed = (events) => {
 };
 
 // `series` is another than that of the fit, or undefined.
-export const results = async (main, model, { path, series, followFit, other }) => {
+export const results = async (main, model, { path, series, followFit, other, anew }) => {
   const spot = chartPlace("Channels and score with the events.");
   const eventPlace = h("div", { class: "event-place" });
-  const [ladder, first] = [await get(`${path}/budgets`, { series }), await get(`${path}/events`, { series })];
-  let found = first;
+  let ladder = await get(`${path}/budgets`, { series });
+  let found = await get(`${path}/events`, { series });
   let current = null; // the event looked at
   let tried = null; // the budget on the slider, until its events are here
   let marks = series ? [] : await get(`${path}/marks`);
@@ -45,11 +47,25 @@ export const results = async (main, model, { path, series, followFit, other }) =
   const columns = drawn(model.columns, blamed(found.events), () => attempt(() => chart.show(...chart.view)));
 
   const band = (extent, name) => ({ extent, name, role: "--band", edge: "--band-edge" });
+  const quiet = (extent, name) => ({ extent, name, role: "--quiet", ...(name === "planned" ? {} : { edge: "--quiet-edge" }) });
+  const alarms = () => found.events.filter((event) => event.alarm);
+  // Feedback counts at once: the events, what the budgets give, and the list of it are looked at anew.
+  const lookAgain = async () => {
+    const showing = current;
+    [ladder, found] = [await get(`${path}/budgets`, { series }), await get(`${path}/events`, { series, alarms: found.alarms })];
+    tell();
+    await listFeedback();
+    const same = showing && found.events.find((each) => each.start_row === showing.start_row);
+    if (same) await open(same);
+    else shut();
+  };
   const paint = () => chart.mark([
     ...(found.training ? [{ extent: found.training, role: "--training", name: "training" }] : []),
     ...marks.map(({ extent }) => ({ extent, name: "known", role: "--mark", edge: "--mark-edge" })),
-    ...(tried?.extents ?? found.events.map((event) => event.extent)).map((extent) => band(extent, "event")),
-    ...(current ? [{ extent: current.extent, name: "current", role: "--band", edge: "--event" }] : []),
+    ...(found.planned ?? []).map(({ extent }) => quiet(extent, "planned")),
+    ...(tried?.extents ?? alarms().map((event) => event.extent)).map((extent) => band(extent, "event")),
+    ...(tried ? [] : found.events.filter((event) => !event.alarm)).map(({ extent }) => quiet(extent, "silenced")),
+    ...(current ? [{ extent: current.extent, name: "current", role: current.alarm ? "--band" : "--quiet", edge: "--event" }] : []),
   ], (tried ?? found).threshold);
 
   // Events
@@ -59,7 +75,9 @@ export const results = async (main, model, { path, series, followFit, other }) =
     const explanation = await get(`${path}/events/${event.number}`, { series, alarms: found.alarms, fit: found.fit });
     current = event;
     card?.purge();
-    card = eventCard(explanation, chart.lines, { mark: series ? null : () => addMark(...event.extent), close: shut });
+    const judge = judging(path, explanation.event, { series, alarms: found.alarms, fit: found.fit },
+      { mark: series ? null : () => addMark(...event.extent), again: lookAgain });
+    card = eventCard(explanation, chart.lines, { judge, close: shut });
     fill(eventPlace, card.card);
     await card.paint();
     card.card.focus({ preventScroll: true });
@@ -84,14 +102,16 @@ export const results = async (main, model, { path, series, followFit, other }) =
   });
   const listEvents = () => {
     const { events } = found;
-    title.textContent = events.length ? counted(events.length, "event") : "No events";
+    const silenced = events.length - alarms().length;
+    title.textContent = (events.length ? counted(events.length, "event") : "No events") + (silenced ? `, ${silenced} of them no alarm` : "");
     const strongest = new Set([...events].sort((one, other) => other.score - one.score).slice(0, MOST_LISTED));
     fill(list, events.filter((event) => strongest.has(event)).map((event) => h("li", {}, h("button", {
-      type: "button", class: "event-row", "aria-current": current?.number === event.number ? "true" : undefined,
+      type: "button", class: event.alarm ? "event-row" : "event-row silenced", "aria-current": current?.number === event.number ? "true" : undefined,
       onclick: () => attempt(() => open(event)) },
       h("span", { class: "badge" }, event.number),
       h("span", { class: "event-when" }, event.start ?? `row ${event.start_row.toLocaleString("en")}`,
-        h("small", { class: "soft" }, `${event.lasting}${model.columns.length > 1 ? ` · ${listed(event.carriers, 2)}` : ""}`)),
+        h("small", { class: "soft" }, `${event.lasting}${model.columns.length > 1 ? ` · ${listed(event.carriers, 2)}` : ""}`),
+        event.alarm ? null : h("small", { class: "tag" }, event.silenced === "planned" ? `planned: ${event.silenced_by}` : `dismissed: ${event.silenced_by}`)),
       h("span", { class: "event-score" }, event.score.toFixed(3), h("small", {}, event.severity))))));
     if (!events.length) fill(list, h("li", { class: "soft empty" },
       "No row scores above the threshold. Allow more false alarms to see what comes next."));
@@ -162,6 +182,10 @@ export const results = async (main, model, { path, series, followFit, other }) =
     scrollTo({ top: 0, behavior: "smooth" });
   };
 
+  const feedbackPlace = h("div");
+  const listFeedback = async () => fill(feedbackPlace, await feedbackCard(path, lookAgain));
+  const versions = await versionsCard(path, series, anew);
+
   const file = (text, end) => h("button", { type: "button", onclick: (event) => attempt(async () => {
     event.target.disabled = true;
     try { await download(`${path}/${end}`, { series, alarms: found.alarms }); } finally { event.target.disabled = false; }
@@ -179,13 +203,15 @@ export const results = async (main, model, { path, series, followFit, other }) =
         h("label", { for: "budget" }, "Alarm budget", h("small", { class: "soft" }, "false alarms you accept")),
         h("div", {}, slider, h("div", { class: "ends soft" }, h("span", {}, "more alarms"), h("span", {}, "fewer alarms"))),
         output, keep),
-      legend([["series", "measured"], ...(found.training ? [["training", "learned from"]] : []), ["band", "event"],
+      legend([["series", "measured"], ...(found.training ? [["training", "learned from"]] : []), ["band", "alarm"], ["quiet", "planned, or no alarm"],
         ...(series ? [] : [["mark", "marked as known"]]), ["score", "score: how unusual, 0 to 1"], ["threshold", "alarm threshold"]]),
       spot, columns.place),
     h("div", { class: "columns" },
       h("section", { class: "card" }, title, list),
       h("div", {},
         eventPlace,
+        feedbackPlace,
+        versions,
         series ? null : h("section", { class: "card" },
           h("h2", {}, "Known anomalies"),
           h("p", { class: "soft" }, "Mark some, and CAPS learns again: they choose what to look for, and are kept out of what counts as normal."),
@@ -200,6 +226,7 @@ export const results = async (main, model, { path, series, followFit, other }) =
         other)));
   listMarks();
   listEvents();
+  await listFeedback();
   tell();
   await chart.show();
   paint();

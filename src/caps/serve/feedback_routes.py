@@ -1,0 +1,104 @@
+"""Endpoints for feedback: what people say of events, and what it changes."""
+
+from threading import Lock
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+
+from caps.errors import InputError
+from caps.events import AlarmChange as Changed
+from caps.events import Feedback
+from caps.serve.found import Found
+from caps.serve.lines import Axis
+from caps.serve.refusals import missing
+from caps.serve.schemas import (
+    AlarmChange,
+    Asked,
+    FeedbackAnswer,
+    Judged,
+    Judgement,
+    Name,
+    problems,
+)
+from caps.serve.service import Service
+
+
+def feedback_routes(service: Service) -> APIRouter:
+    """The endpoints under /v1/models/{name}/feedback."""
+    router = APIRouter(
+        prefix="/v1/models/{name}/feedback",
+        tags=["feedback"],
+        responses=problems(401, 403, 404, 409, 421, 422, 429, 500, 503),
+    )
+    writing = Lock()  # ids are counted: one at a time
+
+    @router.get("")
+    async def list_feedback(name: Name) -> list[Judged]:
+        """What people said of events of a model, also what was revoked."""
+        service.models.ready(name)
+        return [_judged(each) for each in service.models.feedback(name)]
+
+    @router.post("", responses=problems(400, 408, 413, 415, 507))
+    async def give_feedback(name: Name, request: Judgement) -> FeedbackAnswer:
+        """Say that an event was no incident, or that it was one: events like it follow.
+
+        With `dry_run` nothing is kept; the answer shows the alarms gained and lost.
+        """
+
+        def judge(found: Found) -> FeedbackAnswer:
+            with writing:
+                model = service.model(name, request.alarms, request.series)
+                verdict, said = request.verdict, {"note": request.note, "kind": request.kind}
+                book = found.analysis.judge(
+                    request.event, verdict, service.models.feedback(name), **said
+                )
+                change, entry = model.change_by(found.analysis, book), book.entries[-1]
+                if not request.dry_run:
+                    facts = _judged(entry).model_dump()
+                    service.models.set_feedback(name, book, "feedback", **facts)
+            return _answer(entry, change, found.axis, taken=not request.dry_run)
+
+        return await service.query(name, request, judge, fit=request.fit, quick=False)
+
+    @router.delete("/{id}")
+    async def revoke_feedback(
+        name: Name, id: str, asked: Annotated[Asked, Query()], dry_run: bool = False
+    ) -> FeedbackAnswer:
+        """Take feedback back: all is as if it had not been given."""
+
+        def revoke(found: Found) -> FeedbackAnswer:
+            with writing:
+                model = service.model(name, asked.alarms, asked.series)
+                try:
+                    book = service.models.feedback(name).revoke(id)
+                except InputError:
+                    raise missing("feedback", id[:40]) from None
+                change = model.change_by(found.analysis, book)
+                entry = next(each for each in book if each.id == id)
+                if not dry_run:
+                    facts = _judged(entry).model_dump()
+                    service.models.set_feedback(name, book, "revoked", **facts)
+            return _answer(entry, change, found.axis, taken=not dry_run)
+
+        return await service.query(name, asked, revoke, quick=False)
+
+    return router
+
+
+def change_of(change: Changed, axis: Axis) -> AlarmChange:
+    """Alarms gained and lost, in the words of the API: times as the series has them."""
+    facts = change.to_dict()
+    for each in (*facts["gained"], *facts["lost"]):
+        each["start"], each["end"] = (
+            axis.moment(each["start_row"]),
+            axis.moment(each["end_row"] - 1),
+        )
+    return AlarmChange(**facts, said=str(change))
+
+
+def _judged(entry: Feedback) -> Judged:
+    return Judged(**{name: getattr(entry, name) for name in Judged.model_fields})
+
+
+def _answer(entry: Feedback, change: Changed, axis: Axis, *, taken: bool) -> FeedbackAnswer:
+    return FeedbackAnswer(feedback=_judged(entry), change=change_of(change, axis), taken=taken)

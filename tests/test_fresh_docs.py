@@ -1,0 +1,52 @@
+"""The page on feedback, planned events and versions: its examples run, its numbers are true."""
+
+import re
+import shlex
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from caps.cli.main import app
+from caps.events import LikenessConfig
+from caps.planned import Planned
+from caps.store import KEEP
+
+PAGE = (Path(__file__).parents[1] / "docs" / "fresh.md").read_text(encoding="utf-8")
+PROSE = " ".join(PAGE.split())
+
+
+def test_the_example_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (code,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    exec(compile(code, "fresh.md", "exec"), {})
+    dry, dismissed, confirmed = re.split(r"\n(?= +start)", capsys.readouterr().out)
+    assert dry.startswith("3 alarms lost, 0 gained, 1 kept")
+    assert (dismissed.count("False"), dismissed.count("f1")) == (3, 3)
+    assert "False" not in confirmed
+    assert confirmed.count("disk full") == 1
+    assert (tmp_path / "model" / "manifest.json").is_file()
+
+
+def test_the_planned_events_are_read() -> None:
+    (text,) = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
+    planned = Planned.from_dict(tomllib.loads(text))
+    assert [each.name for each in planned.entries] == ["release 4.2", "nightly backup", "holidays"]
+
+
+def test_every_command_shown_is_understood() -> None:
+    shown = re.findall(r"^(caps .*?)(?:  +#.*)?$", PAGE, re.MULTILINE)
+    assert len(shown) == 12
+    for line in shown:
+        app.parse_args(shlex.split(line)[1:], print_error=False, exit_on_error=False)
+
+
+def test_numbers_are_those_of_the_code() -> None:
+    config = LikenessConfig()
+    assert f"{config.far:g} times as far as its own recurrences" in PROSE
+    assert f"or {config.share:g} of what the event did" in PROSE
+    assert f"last {config.shortest:g} to {config.lasting:g} times as long" in PROSE
+    assert f"more than {config.rows:,} rows cannot be judged" in PROSE
+    assert f"`--keep` ({KEEP}) versions" in PROSE
