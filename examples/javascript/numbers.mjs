@@ -6,16 +6,12 @@ export const single = Math.fround;
 export const fmax = (a, b) => (Number.isNaN(a) ? b : Number.isNaN(b) ? a : Math.max(a, b));
 export const fmin = (a, b) => (Number.isNaN(a) ? b : Number.isNaN(b) ? a : Math.min(a, b));
 
-/** sharpness * log mean exp(value / sharpness) of the values that are known. */
+/** sharpness * log mean exp(value / sharpness); a value that is not known is silent. */
 export function softMaximum(values, sharpness) {
-  let loud = 0;
-  let count = 0;
-  for (const value of values) {
-    if (!Number.isFinite(value)) continue;
-    loud += Math.exp(value / sharpness);
-    count += 1;
-  }
-  return count ? sharpness * Math.log(Math.max(loud / count, 1e-300)) : NaN;
+  const known = values.filter(Number.isFinite);
+  if (known.length === 0) return NaN;
+  const loud = known.reduce((total, value) => total + Math.exp(value / sharpness), 0);
+  return sharpness * Math.log(Math.max(loud / values.length, 1e-300));
 }
 
 /** Linear between points of rising `xs`, the nearest one beyond their ends. */
