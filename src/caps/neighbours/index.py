@@ -109,7 +109,8 @@ class SubsequenceIndex:
         starts = starts[observed_share(rows, starts, length) >= config.least_observed]
         if len(starts) < 2 * length:  # nothing would be left beside those that overlap
             return None
-        size = min(config.index_size, config.size_per_row * length)
+        size = max(config.least_index, int(config.index_share * len(rows)))
+        size = min(size, config.index_size, config.size_per_row * length)
         if len(starts) > size:
             starts = starts[np.linspace(0, len(starts) - 1, size).astype(np.intp)]
         bridged = np.asarray(bridge(rows), dtype=np.float64)
