@@ -57,7 +57,9 @@ class NeighbourConfig(Configuration):
     divisions: int = 4  # of training, the nearest of each counts: one odd span is outvoted
     training_lengths: int = 3  # a subsequence takes up at most a third of the training part
     rows: int = 65_536  # training rows remembered: the last ones
-    index_size: int = 2048  # subsequences of each length, evenly over the training part
+    index_size: int = 4096  # subsequences of each length, evenly over the training part
+    index_share: float = 0.25  # of its rows, where that is less
+    least_index: int = 2048  # but so many at least
     size_per_row: int = 128  # at most, for each row of their length: short ones are soon all alike
     segments: int = 64  # means that stand for a longer subsequence
     least_std: float = 0.1  # of training: what varies less is not blown up to unit size

@@ -19,8 +19,9 @@ def expected_beside(
     there = np.where(nearest < 0, len(edged), index.starts[nearest] + len(offsets))
     # By offset first: sums over offsets are then of whole arrays.
     expected = edged.take(there + offsets[:, None, None, None], mode="clip")
-    expected[:, 1:] -= index.forms.level[nearest[1:]]  # the raw ones, first, keep theirs
-    expected[:, 2] *= wanted.std / index.forms.std[nearest[2]]
+    level, std = index.level_and_std
+    expected[:, 1:] -= level[nearest[1:]]  # the raw ones, first, keep theirs
+    expected[:, 2] *= wanted.std / std[nearest[2]]
     expected[:, 1:] += wanted.level
     return expected
 

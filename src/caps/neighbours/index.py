@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from caps.arrays import FloatArray, Rows, Singles
 from caps.neighbours.config import NeighbourConfig
@@ -109,7 +110,8 @@ class SubsequenceIndex:
         starts = starts[observed_share(rows, starts, length) >= config.least_observed]
         if len(starts) < 2 * length:  # nothing would be left beside those that overlap
             return None
-        size = min(config.index_size, config.size_per_row * length)
+        size = max(config.least_index, int(config.index_share * len(rows)))
+        size = min(size, config.index_size, config.size_per_row * length)
         if len(starts) > size:
             starts = starts[np.linspace(0, len(starts) - 1, size).astype(np.intp)]
         bridged = np.asarray(bridge(rows), dtype=np.float64)
@@ -117,10 +119,16 @@ class SubsequenceIndex:
         subsequences = paa(bridged, starts, length, config.segments)
         return cls(length, starts, subsequences, config.least_std, config.divisions)
 
-    @cached_property
+    @property
     def forms(self) -> Forms:
-        """The subsequences in every form."""
+        """The subsequences in every form; not kept, as a thousand live series would fill memory."""
         return in_forms(self.subsequences, self.least_std)
+
+    @cached_property
+    def level_and_std(self) -> tuple[Singles, Singles]:
+        """What the forms leave out of each."""
+        forms = self.forms
+        return forms.level, forms.std
 
     @cached_property
     def neighbour_distance(self) -> FloatArray:
@@ -175,7 +183,11 @@ class SubsequenceIndex:
         forms, queries = np.arange(len(FORMS))[:, None], np.arange(squares.shape[1])
         best = squares.argmin(axis=2)
         nearest = indices[forms, queries, best]
-        apart = wanted.stacked - self.forms.stacked[forms, nearest]
+        level, std = self.level_and_std
+        there = self.subsequences[nearest]
+        there[1:] -= level[nearest[1:], None]  # the raw ones, first, keep theirs
+        there[2] /= std[nearest[2], None]
+        apart = wanted.stacked - there
         total = np.add.reduce(np.square(apart, dtype=np.float64), axis=2)
         distance = np.sqrt(total / apart.shape[2])
         none = np.isinf(squares)
@@ -184,19 +196,26 @@ class SubsequenceIndex:
             indices[none] = -1
         return Neighbours(wanted, distance, nearest, np.ascontiguousarray(indices.swapaxes(1, 2)))
 
+    @property
+    def _centred(self) -> Singles:
+        return np.asarray(self.subsequences - self.level_and_std[0][:, None])
+
+    def _table_of(self, kind: type[np.floating[Any]]) -> NDArray[Any]:
+        """What turns a product into a squared distance, less the size of the query."""
+        table = np.concatenate([-2 * self._centred, self._sizes[:, None]], axis=1).T
+        return np.ascontiguousarray(table, dtype=kind)
+
     @cached_property
     def _table(self) -> Singles:
-        """What turns a product into a squared distance, less the size of the query."""
-        table = np.concatenate([-2 * self.forms.centred, self._sizes[:, None]], axis=1).T
-        return np.ascontiguousarray(table)
+        return self._table_of(np.float32)
 
     @cached_property
     def _double_table(self) -> FloatArray:
-        return self._table.astype(np.float64)
+        return self._table_of(np.float64)
 
     @cached_property
     def _sizes(self) -> Singles:
-        return np.asarray(np.square(self.forms.centred).sum(axis=1))
+        return np.asarray(np.square(self._centred).sum(axis=1))
 
     def _squared(self, asked: Singles, *, exact: bool, out: Singles) -> None:
         """Squared distances of centred queries to the index, less their own squared size."""
@@ -220,7 +239,7 @@ class SubsequenceIndex:
         raw += centred
         per_std, sizes = self._of_znormalised
         np.multiply(centred, per_std, out=znormalised)
-        np.subtract(std, self.forms.std, out=room)
+        np.subtract(std, self.level_and_std[1], out=room)
         room *= sizes
         znormalised += room
 
@@ -230,10 +249,10 @@ class SubsequenceIndex:
 
     @cached_property
     def _levels(self) -> Singles:
-        return np.asarray(self._root * self.forms.level)
+        return np.asarray(self._root * self.level_and_std[0])
 
     @cached_property
     def _of_znormalised(self) -> tuple[Singles, Singles]:
         """One over the stds, and the squared sizes of the z-normalised subsequences."""
-        std = self.forms.std
+        _, std = self.level_and_std
         return np.reciprocal(std), np.asarray(self._sizes / np.square(std))
