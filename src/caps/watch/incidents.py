@@ -6,7 +6,7 @@ that the user chose, events closer than that are one incident, unless another ch
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,9 @@ class Incident:
     events: int = 0
     channel: str | None = None  # that led when it began
     last_start: int = 0  # row, of its last event
+    severity: str | None = None  # the worst so far
+    said: dict[str, Any] = field(default_factory=dict)  # of its strongest event
+    strength: float = 0.0  # score of that event
 
 
 class Incidents:
