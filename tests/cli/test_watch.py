@@ -208,7 +208,12 @@ def wait_until_read(state: Path, offset: int) -> None:
     while time.monotonic() < deadline:
         for manifest in state.glob("*/manifest.json"):
             try:
-                if json.loads(manifest.read_text())["extra"]["sources"]["input"]["position"]["offset"] >= offset:
+                if (
+                    json.loads(manifest.read_text())["extra"]["sources"]["input"]["position"][
+                        "offset"
+                    ]
+                    >= offset
+                ):
                     return
             except (OSError, ValueError):
                 continue

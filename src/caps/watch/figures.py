@@ -137,7 +137,7 @@ class Figures(Collector):
             "caps_watch_refused_rows", "Rows not taken in, by reason.", ["reason"],
             [((why,), count) for why, count in odd.items()],
         )  # fmt: skip
-        if watcher.saved_at is not None:
+        if watcher.state is not None and watcher.saved_at is not None:
             about = "When the state was saved."
             yield _gauge("caps_watch_saved_timestamp_seconds", about, [], [((), watcher.saved_at)])
 

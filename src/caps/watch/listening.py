@@ -2,6 +2,7 @@
 
 import json
 import threading
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from socket import AF_INET6
 
@@ -36,7 +37,8 @@ class Listener:
                 self.send_header("Content-Type", kind)
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
-                self.wfile.write(body)
+                with suppress(OSError):  # whoever asked did not wait
+                    self.wfile.write(body)
 
             def log_message(self, format: str, *arguments: object) -> None:
                 """Nothing: it would be told every few seconds."""

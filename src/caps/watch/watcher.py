@@ -140,7 +140,8 @@ class Watcher:
         while not stop() and not self._ended:
             for source in self.sources:
                 self._turn(source, PATIENCE / len(self.sources))
-            if time.monotonic() >= self.next_save:
+            # At once when it begins, so that after a kill it goes on from the same rows.
+            if time.monotonic() >= self.next_save or (self.saved_at is None and self.streams):
                 self._save()
         if self._ended and self.state is None:
             # Nobody can go on from here: what is open ends with the input.
@@ -335,6 +336,7 @@ class Watcher:
         """Save where things stand, with the lines that are about to be told."""
         started = time.monotonic()
         self.next_save = started + self.save_every
+        self.saved_at = self.clock()
         if self.state is None:
             return
         noted = self.state.noted
@@ -349,17 +351,18 @@ class Watcher:
             "unknown": self.unknown,
         }
         self.state.save(self.streams, facts)
-        self.saved_at = self.clock()
         now = time.monotonic()
         self.next_save = max(self.next_save, now + (now - started) / SAVING)
         if not lines and not any(pending[sink.name] for sink in self.sinks if sink.queue):
             self.state.shorten(noted)
 
     def _restore(self) -> None:
-        saved = None if self.state is None else self.state.load()
-        if self.state is None or saved is None:
+        if self.state is None:
             return
-        facts, self.noted = saved.extra, self.state.entries()
+        saved, self.noted = self.state.load(), self.state.entries()
+        if saved is None:
+            return
+        facts = saved.extra
         try:
             by_name = {source.name: source for source in self.sources}
             for name, source in by_name.items():
