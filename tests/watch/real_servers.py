@@ -1,4 +1,4 @@
-"""Prometheus and Alertmanager of Debian's packages on loopback, with an exporter that plays rows."""
+"""Prometheus and Alertmanager of Debian's packages on loopback, and an exporter."""
 
 import json
 import shutil
@@ -25,9 +25,7 @@ HEAD = "24h"  # of Prometheus: rows of the last twelve hours can still be scrape
 def need_servers() -> None:
     absent = [name for name in NEEDED if shutil.which(name) is None]
     if absent:
-        pytest.skip(
-            f"no {', '.join(absent)}: apt-get install prometheus prometheus-alertmanager"
-        )
+        pytest.skip(f"no {', '.join(absent)}: apt-get install prometheus prometheus-alertmanager")
 
 
 def free_port() -> int:
@@ -127,7 +125,8 @@ class PrometheusServer(Program):
         command = [
             "prometheus", f"--config.file={config}", f"--storage.tsdb.path={data}",
             f"--web.listen-address=127.0.0.1:{port}", "--log.level=warn",
-            f"--storage.tsdb.min-block-duration={HEAD}", f"--storage.tsdb.max-block-duration={HEAD}",
+            f"--storage.tsdb.min-block-duration={HEAD}",
+            f"--storage.tsdb.max-block-duration={HEAD}",
         ]  # fmt: skip
         super().__init__(command, folder / "prometheus.log", f"{self.url}/-/ready")
 

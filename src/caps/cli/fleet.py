@@ -64,7 +64,7 @@ def fit(
     out: Path | None = None,
     id: Id = None,
     options: FitOptions,
-    config: Path | None = None,
+    toml: Annotated[Path | None, Parameter(name="--config")] = None,
     running: Running = Running(),  # frozen
     json_output: Json = False,
 ) -> None:
@@ -77,15 +77,15 @@ def fit(
             file, and column, id, train if needed), a wide table (one series a column) or, with
             --id, a long one.
         out: Folder for models, scores, events, series.parquet and summary.html.
-        config: caps.toml, which says all of this: its sources are fitted for `caps watch`.
+        toml: caps.toml, which says all of this: its sources are fitted for `caps watch`.
     """
-    if config is not None:
+    if toml is not None:
         if source is not None or out is not None or id is not None or options != FitOptions():
             raise InputError("--config and other options at once", "say everything in the file")
         # Here, as other fleets do without it.
         from caps.cli.prometheus import configured
 
-        entries, out, options = configured(config)
+        entries, out, options = configured(toml)
     elif source is None or out is None:
         raise InputError("nothing to fit, or nowhere", "name the series and --out, or --config")
     with progress_line() as progress:

@@ -387,7 +387,9 @@ class _Reading:
             if name not in known:
                 continue
             try:
-                chosen = OPTIONS[name].on_value if OPTIONS[name].on and value is True else value
+                option, chosen = OPTIONS[name], value
+                if option.on and isinstance(value, bool):
+                    chosen = option.on_value if value else option.default
                 FitOptions(**{name: chosen})
                 found[name] = chosen
             except InputError as error:
