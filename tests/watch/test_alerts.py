@@ -74,8 +74,16 @@ def test_what_is_open_is_sent_again_and_what_is_over_for_a_while(
     table.close(patience=0)
 
 
-def test_alertmanager_does_not_resolve_by_itself_before_the_next_message() -> None:
-    assert VALID * RESEND >= 5 * RESEND
+@pytest.mark.parametrize("resend", [0.05, 3600.0])
+def test_alertmanager_does_not_resolve_by_itself_while_a_watch_starts_again(
+    alertmanager: SmallAlertmanager, resend: float
+) -> None:
+    table, now = sink(alertmanager, resend=resend), datetime.now(UTC)
+    table.send(OPENED)
+    wait_until(lambda: table.delivered == 1, "the beginning arrived")
+    table.close(patience=0)
+    lasts = datetime.fromisoformat(alertmanager.alerts[0]["endsAt"]) - now
+    assert lasts.total_seconds() >= VALID * max(resend, RESEND) - 1
 
 
 def test_an_end_waits_until_its_beginning_has_settled(alertmanager: SmallAlertmanager) -> None:

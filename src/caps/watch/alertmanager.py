@@ -31,7 +31,7 @@ from caps.watch.web import Refused, Unanswered, ask, check_address
 from caps.watch.webhook import MOST, TIMEOUT
 
 RESEND = 60.0  # seconds between two messages of the same alert
-VALID = 10  # times that: without a message for so long, Alertmanager takes it as resolved
+VALID = 10  # times that, or more: unheard of for so long, Alertmanager takes it as resolved
 SETTLE = 60.0  # seconds that an alert is there before its end: longer than `group_wait`
 RETAIN = 900.0  # seconds that an end is sent again
 DRIFT_LASTS = timedelta(days=1)  # nothing ends it but a refit
@@ -239,7 +239,7 @@ class Alertmanager:
         elif entry.begin["what"] == "drift":
             ends = start + DRIFT_LASTS
         else:
-            ends = wall + timedelta(seconds=VALID * self.resend)
+            ends = wall + timedelta(seconds=VALID * max(self.resend, RESEND))
         return {
             "labels": {**self.labels, **alertmanager_labels(entry.begin)},
             "annotations": annotations(newest),
