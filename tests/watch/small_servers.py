@@ -23,7 +23,8 @@ class SmallServer:
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers["Content-Length"]))
-                owner.asked.append((self.path, dict(self.headers), body))
+                headers = {name.lower(): text for name, text in self.headers.items()}
+                owner.asked.append((self.path, headers, body))
                 code, answer = (503, b"") if owner.down else owner.respond(self.path, body)
                 self.send_response(code)
                 self.send_header("Content-Length", str(len(answer)))

@@ -143,11 +143,11 @@ def test_webhooks_are_signed_with_the_moment() -> None:
         assert hook.close(patience=60) == []
         (_, headers, body), *_ = server.asked
     assert json.loads(body) == OPENED
-    found = re.fullmatch(r"t=(\d+),v1=([0-9a-f]{64})", headers["CAPS-Signature"])
+    found = re.fullmatch(r"t=(\d+),v1=([0-9a-f]{64})", headers["caps-signature"])
     assert found is not None
     wanted = hmac.new(b"s3cret", f"{found[1]}.".encode() + body, hashlib.sha256).hexdigest()
     assert found[2] == wanted
-    assert signature("other", body, int(found[1])) != headers["CAPS-Signature"]
+    assert signature("other", body, int(found[1])) != headers["caps-signature"]
     told = datetime.fromtimestamp(int(found[1]), UTC)
     assert abs(datetime.now(UTC) - told) < timedelta(days=1)
 

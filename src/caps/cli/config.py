@@ -13,6 +13,7 @@ from caps.watch import ConfigError, read_config
 config = App(
     name="config",
     help="Check caps.toml, or print the dashboard for Grafana.",
+    help_epilogue="Each command takes --json.",
     help_format="plaintext",
 )
 

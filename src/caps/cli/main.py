@@ -25,7 +25,7 @@ COMMANDS = {
     "Example: caps events model/ metrics.csv --alarms 1/week",
     "fleet": "Fit or score thousands of series, one model each.\n\n"
     "Example: caps fleet fit metrics/ --train 0.5 --out fleet/",
-    "watch": "Follow a growing file or Prometheus and tell events as they happen.\n\n"
+    "watch": "Follow a file or Prometheus and tell events as they happen.\n\n"
     "Example: caps watch model/ --input metrics.csv --follow --state watch/",
     "config": "Check caps.toml, or print the dashboard for Grafana.\n\n"
     "Example: caps config check caps.toml",
