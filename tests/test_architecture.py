@@ -49,7 +49,7 @@ MAY_IMPORT = {
     "inspection": {"plots", "realize", "represent", "simulate"},
     "baselines": {"network", "recover", "metrics", "series"},
     "report": {"plots", "events", "scoring", "estimator", "series", "wording"},
-    "watch": {"stream", "events", "scoring", "estimator", "series"},
+    "watch": {"planned", "stream", "events", "scoring", "fitted_model", "series"},
     "export": {"stream", "events", "scoring", "network", "fitted_model", "estimator", "series"},
     "serve": {
         "planned",

@@ -22,6 +22,7 @@ QUESTIONS = {
         "export": "Does an exported model score as the one it came from, and what does it save?",
         "stream": "Does a killed `caps watch` find the batch's events? What does a row cost?",
         "sizing": "How many live series does a core carry, and what memory does each take?",
+        "watch-load": "What do a thousand live series take of a core, and of memory?",
         "fleet-cluster": "Does Ray with a node killed give the models of the local engine?",
         "fleet-generation": "Would generation in batches across series make a fleet cheaper?",
         "fleet-shared": "Could one detector serve many similar series?",

@@ -28,7 +28,7 @@ from caps.events import (
     score_table,
 )
 from caps.planned import Planned
-from caps.scoring import Fitted, Learned, alarm_rate, on_regular_grid, read_channels
+from caps.scoring import Fitted, Learned, Scores, alarm_rate, on_regular_grid, read_channels
 from caps.series import Series
 from caps.stream import Stream, StreamConfig
 
@@ -228,6 +228,39 @@ class FittedModel:
         """Explain one event of `X`, by its number in `events(X)` or by any row it covers."""
         analysis = self.analyze(X)
         return analysis.explain(_number(analysis, event))
+
+    def explain_live(self, stream: Stream, event: Event) -> Explanation | None:
+        """Explain an event of a stream by the rows that the stream still keeps.
+
+        None where they are gone already. Rows after the event, if there are any, count too.
+        """
+        fitted, past = self._model(), stream.past
+        first = stream.rows - len(past)  # row of the stream that is the first one kept
+        start, end = max(event.start - first, 0), event.end - first
+        if end <= start:
+            return None
+        times, rows = None, np.arange(len(past))
+        if fitted.step is not None and event.end_time is not None:
+            times = event.end_time + fitted.step * (rows - (end - 1))
+        grid = Series(past, np.isfinite(past), fitted.names, times, "UTC")
+        config, _ = configs_of(fitted)
+        nothing = np.full(len(past), np.nan)
+        analysis = Analysis(
+            series=_as_scored(grid, fitted, grid, rows),
+            grid=grid,
+            rows=rows,
+            fitted=fitted,
+            scores=Scores(nothing, np.full(past.shape, np.nan), local=nothing),
+            threshold=stream.tracker.threshold,
+            rules=fitted.calibration.rules,
+            kind_of=self._kind_of(config),
+            config=config,
+        )
+        ranked = sorted(event.contributions.items(), key=lambda each: -each[1])
+        peak = min(max(event.peak - first, start), end - 1)
+        span = replace(event, start=start, end=end, peak=peak, contributions=dict(ranked))
+        found = analysis.explain_event(Event.of(span), Event.of(span))
+        return replace(found, start=event.start, end=event.end, peak=event.peak)
 
     def plot(self, X: Any) -> "Figure":
         """Draw the channels, the score and the events; needs matplotlib."""

@@ -168,7 +168,7 @@ class Planned:
         listed = facts.get("planned", [])
         if not isinstance(listed, list):
             raise InputError('"planned" is no list', "write one [[planned]] for each")
-        return cls(tuple(_entry(each, number, zone) for number, each in enumerate(listed, 1)))
+        return cls(tuple(read_entry(each, number, zone) for number, each in enumerate(listed, 1)))
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Self:
@@ -190,7 +190,8 @@ class Planned:
             raise InputError(f"{path}: {error.problem}", error.remedy) from None
 
 
-def _entry(facts: Any, number: int, default_zone: str) -> Entry:
+def read_entry(facts: Any, number: int, default_zone: str = "UTC") -> Entry:
+    """One planned event of a list, by its number there from 1 on."""
     where = f"planned event {number}"
     if not isinstance(facts, Mapping):
         raise InputError(f"{where} is no table", 'give "name" and when it is')

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from caps import CAPS
 from caps.errors import CapsError
-from caps.watch import Lines, Records, Watcher, WatchState
+from caps.watch import Lines, LineSource, Records, Watcher, WatchState
 from caps.watch.records import Record
 
 ODD = [
@@ -99,7 +99,8 @@ def watched(model: CAPS, rng: random.Random, data: bytes, work: Path) -> Outcome
         path.write_bytes(data[:upto])
         records = CountedRecords(model.fitted_.names)
         watcher = Watcher(
-            lambda name: model, Lines(path), records, lambda line: None, lateness=lateness,
+            lambda name: model, [LineSource(Lines(path), records)], lambda line: None,
+            lateness=lateness,
             state=None if cut is None else WatchState(state),
         )  # fmt: skip
         watcher.remarks.say = lambda what: None  # type: ignore[method-assign]

@@ -109,7 +109,7 @@ def test_a_watch_prints_silenced_events_and_alerts_of_none(run: Run) -> None:
     after = lines(run("watch", "live", "--input", "new.csv"))
     first = str(recurring()["time"][backup(13).start]).replace(" ", "T") + "Z"
     (was,) = [each for each in before if each["id"] == f":{first}:opened"]
-    (silent,) = [each for each in after if each["id"] == f":{first}:opened"]
+    (silent,) = [each for each in after if each["id"] == f":{first}:opened silenced"]
     assert (was["alert"], was["silenced_by"]) == (True, None)
     assert (silent["alert"], silent["incident"], silent["silenced_by"]) == (False, None, "f1")
     incident = [each for each in after if each.get("alert") and "-17T" in each["start"]]

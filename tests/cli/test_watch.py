@@ -24,7 +24,7 @@ from caps.cli.main import main
 from caps.errors import InputError
 from caps.scoring.spans import EventRules
 from caps.stream.tracker import EventChange, EventTracker
-from caps.watch import Incidents, Lines, Records, Watcher, WatchState, Webhook
+from caps.watch import Incidents, Lines, LineSource, Records, Watcher, WatchState, Webhook
 from caps.watch.following import BLOCK, LONGEST
 from caps.watch.remarks import Silence
 from patience import PATIENCE
@@ -208,7 +208,12 @@ def wait_until_read(state: Path, offset: int) -> None:
     while time.monotonic() < deadline:
         for manifest in state.glob("*/manifest.json"):
             try:
-                if json.loads(manifest.read_text())["extra"]["position"]["offset"] >= offset:
+                if (
+                    json.loads(manifest.read_text())["extra"]["sources"]["input"]["position"][
+                        "offset"
+                    ]
+                    >= offset
+                ):
                     return
             except (OSError, ValueError):
                 continue
@@ -298,8 +303,8 @@ def watcher(
 ) -> Watcher:
     model = CAPS.load(folder)
     return Watcher(
-        lambda name: model, Lines(path), Records(model.fitted_.names), printed.append,
-        state=WatchState(state), **options,
+        lambda name: model, [LineSource(Lines(path), Records(model.fitted_.names))],
+        printed.append, state=WatchState(state), **options,
     )  # fmt: skip
 
 
@@ -310,12 +315,13 @@ def test_alerts_that_did_not_arrive_are_sent_by_the_next_run(
     path.write_text(ndjson(metrics()))
     with HTTPServer(("127.0.0.1", 0), Receiver) as gone:
         nobody = address(gone)
-    first = watcher(folder, path, state, printed, webhook=Webhook(nobody), recovery=5)
-    first.webhook.close(patience=0)  # type: ignore[union-attr]
+    hook = Webhook(nobody)
+    first = watcher(folder, path, state, printed, sinks=[hook], recovery=5)
+    hook.close(patience=0)
     first.run(lambda: False)
-    pending = first.webhook.pending()  # type: ignore[union-attr]
+    pending = hook.pending()
     assert len(pending) >= 3
-    again = watcher(folder, path, state, printed, webhook=Webhook(address(receiver)))
+    again = watcher(folder, path, state, printed, sinks=[Webhook(address(receiver))])
     again.run(lambda: False)
     arrived = [body["id"] for _, _, body in receiver.seen]  # type: ignore[attr-defined]
     assert arrived == [alert["id"] for alert in pending]
@@ -657,7 +663,8 @@ def test_rows_that_are_refused_are_told(
     ahead = '{"ts": "2093-01-01", "load": 5}\n'
     path.write_text("".join([*rows[:5], *rows[8:20], rows[6], rows[19], ahead, *rows[20:]]))
     model, complaints = CAPS.load(folder), []
-    given = Watcher(lambda name: model, Lines(path), Records(["load"]), print)
+    source = LineSource(Lines(path), Records(["load"]))
+    given = Watcher(lambda name: model, [source], print)
     given.remarks.say = complaints.append  # type: ignore[method-assign]
     given.run(lambda: False)
     kinds = [text.partition(":")[0] for text in complaints]

@@ -155,7 +155,10 @@ def _states(folder: Path) -> list[dict]:
 
 
 def _wait(folder: Path, offset: int) -> None:
-    while all(state["extra"]["position"]["offset"] < offset for state in _states(folder)):
+    while all(
+        state["extra"]["sources"]["input"]["position"]["offset"] < offset
+        for state in _states(folder)
+    ):
         time.sleep(0.05)
 
 

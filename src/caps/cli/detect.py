@@ -1,6 +1,7 @@
 """`caps detect`, and the same in steps: `caps fit`, `caps score` and `caps events`."""
 
 import json
+import sys
 from pathlib import Path
 
 from caps.artifacts import writing_together
@@ -11,6 +12,8 @@ from caps.cli.options import (
     Known,
     Model,
     PlannedFile,
+    Queries,
+    Step,
     TimeColumn,
     answer,
     spans_in,
@@ -69,19 +72,38 @@ def detect(
 @takes_read_options()
 @takes_fit_options
 def fit(
-    file: Path,
+    file: Path | None = None,
     *,
     out: Path,
     options: FitOptions,
     known: Known = (),
+    prometheus: str | None = None,
+    query: Queries = (),
+    step: Step = None,
+    since: str | None = None,
     json_output: Json = False,
 ) -> None:
-    """Learn from a file and save the model, for `caps score` and `caps events`.
+    """Learn from a file, or from Prometheus, and save the model.
 
     Args:
         file: CSV or Parquet file with one row for each moment and one column for each metric.
-        out: Folder for the model.
+        out: Folder for the model; with --prometheus for one model of each series, by its id.
+        prometheus: Address of a Prometheus server; its series are fitted for `caps watch`.
+        since: How far back to read from Prometheus, such as 7d, which is taken if it is left out.
     """
+    if (file is None) == (prometheus is None):
+        given = "nothing to learn from" if file is None else "a file and --prometheus at once"
+        raise InputError(given, "name a file, or give --prometheus URL --query PROMQL")
+    if prometheus is not None:
+        # Here, as files are fitted without it.
+        from caps.cli.prometheus import fit_queries
+
+        said = fit_queries(prometheus, query, step, since, out, options, spans_in(known))
+        answer(said[0], json_output, *said[1])
+        if said[0]["refused"]:
+            sys.exit(1)
+        return
+    assert file is not None
     from caps.scoring import KIND  # a tenth of a second that --help does without
 
     check_folder(out, kind=KIND)

@@ -20,6 +20,7 @@ from caps.cli.options import (
     takes_fit_options,
 )
 from caps.cli.progress import progress_line
+from caps.errors import InputError
 from caps.fleet import (
     PAGE,
     TABLE,
@@ -66,11 +67,12 @@ fleet = App(
 @fleet.command
 @takes_fit_options
 def fit(
-    source: Path,
+    source: Path | None = None,
     *,
-    out: Path,
+    out: Path | None = None,
     id: Id = None,
     options: FitOptions,
+    toml: Annotated[Path | None, Parameter(name="--config")] = None,
     running: Running = Running(),  # frozen
     json_output: Json = False,
 ) -> None:
@@ -83,10 +85,21 @@ def fit(
             file, and column, id, train if needed), a wide table (one series a column) or, with
             --id, a long one.
         out: Folder for models, scores, events, series.parquet and summary.html.
+        toml: caps.toml, which says all of this: its sources are fitted for `caps watch`.
     """
+    if toml is not None:
+        if source is not None or out is not None or id is not None or options != FitOptions():
+            raise InputError("--config and other options at once", "say everything in the file")
+        # Here, as other fleets do without it.
+        from caps.cli.prometheus import configured
+
+        entries, out, options = configured(toml)
+    elif source is None or out is None:
+        raise InputError("nothing to fit, or nowhere", "name the series and --out, or --config")
     with progress_line() as progress:
-        progress.begin(f"looking for series in {source}")
-        entries = find_series(source, id=id, columns=options.columns, time=options.time)
+        if source is not None:
+            progress.begin(f"looking for series in {source}")
+            entries = find_series(source, id=id, columns=options.columns, time=options.time)
         progress.begin(f"fitting {len(entries):,} series")
         result = fit_fleet(entries, out, options, **asdict(running), progress=progress)
     _tell(result, out, json_output)

@@ -25,12 +25,14 @@ COMMANDS = {
     "Example: caps events model/ metrics.csv --alarms 1/week",
     "fleet": "Fit or score thousands of series, one model each.\n\n"
     "Example: caps fleet fit metrics/ --train 0.5 --out fleet/",
-    "watch": "Follow a growing file and print events as they happen.\n\n"
+    "watch": "Follow a file or Prometheus and tell events as they happen.\n\n"
     "Example: caps watch model/ --input metrics.csv --follow --state watch/",
     "feedback": "Say whether events were incidents, which changes what alarms.\n\n"
     "Example: caps feedback dismiss model/ metrics.csv 3 --note 'nightly backup'",
     "model": "Versions of a model: compare, put in force, roll back.\n\n"
     "Example: caps model refit versions/ recent.csv --every 7d",
+    "config": "Check caps.toml, or print the dashboard for Grafana.\n\n"
+    "Example: caps config check caps.toml",
     "export": "Write a saved model as one ONNX file, scored without torch.\n\n"
     "Example: caps export model/ --onnx model.onnx",
     "serve": "Serve models over HTTP, with a page.\n\nExample: caps serve models/ --port 8100",

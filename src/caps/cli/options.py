@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import re
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
@@ -32,6 +33,16 @@ Known = Annotated[
         help="A span START..END that is known to be anomalous, rows or moments; can be repeated.",
     ),
 ]
+Queries = Annotated[
+    tuple[str, ...],
+    Parameter(
+        negative="",
+        help="PromQL whose results are the series; NAME=PROMQL, repeated, gives each series as many"
+        " channels.",
+    ),
+]
+Step = Annotated[str | None, Parameter(help="Time between rows of a query, such as 1m or 30s.")]
+NAMED = re.compile(r"([A-Za-z_]\w*)=(?![=~])(.+)", re.DOTALL)
 
 
 def answer(facts: Any, json_output: bool, *lines: str) -> None:
@@ -46,6 +57,26 @@ def names_in(text: str, example: str) -> list[str]:
         option = example.split()[0]
         raise InputError(f"{option} {text!r} names nothing", f"give names like {example}")
     return names
+
+
+def queries_in(texts: tuple[str, ...]) -> dict[str, str]:
+    """PromQL by channel; one query without a name is the channel `value`.
+
+    >>> queries_in(("cpu=rate(cpu[5m])", "memory=free / total"))
+    {'cpu': 'rate(cpu[5m])', 'memory': 'free / total'}
+    >>> queries_in(("up == 1",))
+    {'value': 'up == 1'}
+    """
+    found = []
+    for text in texts:
+        match = NAMED.fullmatch(text)
+        found.append(("value", text) if match is None else (match[1], match[2]))
+    if not found or len({name for name, _ in found}) < len(found):
+        raise InputError(
+            "two queries have one name" if found else "there is no query",
+            "give --query PROMQL, or --query NAME=PROMQL for each channel",
+        )
+    return dict(found)
 
 
 def spans_in(texts: tuple[str, ...]) -> list[tuple[str, str]]:

@@ -127,7 +127,13 @@ class Analysis:
 
     def explain(self, number: int) -> Explanation:
         """Explain event `number`, counted from 1."""
-        span, event = self._span(number), self.events[number - 1]
+        return self.explain_event(self._span(number), self.events[number - 1])
+
+    def explain_event(self, span: Event, event: Event) -> Explanation:
+        """Explain an event, given in rows of `grid` and, with its channels, in those of `series`.
+
+        It need not be one of `events`: a stream has found it by rows that are gone.
+        """
         names = self.fitted.names
         leading = [names.index(name) for name in event.contributions][: self.config.most_channels]
         expected = [self._counterpart(channel, span).expected for channel in leading]

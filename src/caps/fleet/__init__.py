@@ -1,7 +1,7 @@
 """Many series on one or many machines: one CAPS model each, with shared pretrained modules."""
 
 from caps.fleet.fleet import PAGE, TABLE, FleetResult, fit_fleet, score_fleet
-from caps.fleet.plan import Entry, find_series
+from caps.fleet.plan import Entry, file_name, find_series
 from caps.fleet.summary import lead
 from caps.fleet.work import ScoreOptions
 
@@ -11,6 +11,7 @@ __all__ = [
     "Entry",
     "FleetResult",
     "ScoreOptions",
+    "file_name",
     "find_series",
     "fit_fleet",
     "lead",

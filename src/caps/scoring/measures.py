@@ -27,7 +27,9 @@ from caps.scoring.config import ModelConfig, ScoringConfig
 from caps.scoring.context import ScoringContext
 
 SEVERAL = 16_384  # rows from which several threads pay
-PIECE = 1024  # subsequences that a thread looks up at a time: what is expected beside them fits a cache
+PIECE = (
+    1024  # subsequences that a thread looks up at a time: what is expected beside them fits a cache
+)
 
 What = Literal["new", "sparse", "ahead", "behind", "context", "quiet", "calendar"]
 Side = Literal["ahead", "behind"]

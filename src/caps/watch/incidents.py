@@ -6,7 +6,7 @@ that the user chose, events closer than that are one incident, unless another ch
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from caps.series import write_moment
 from caps.stream import EventChange
 
 LONGEST = 256  # rows of quiet that end any incident, unless the user wants more
+COUNTS = ("number", "open", "silent", "silenced")
 
 
 @dataclass(slots=True)
@@ -30,6 +31,9 @@ class Incident:
     events: int = 0
     channel: str | None = None  # that led when it began
     last_start: int = 0  # row, of its last event
+    severity: str | None = None  # the worst so far
+    said: dict[str, Any] = field(default_factory=dict)  # of its strongest event
+    strength: float = 0.0  # score of that event
 
 
 class Incidents:
@@ -39,19 +43,23 @@ class Incidents:
         self.recovery = recovery
         self.number = 0
         self.current: Incident | None = None
-        self.in_event = False
+        self.open = 0  # number of the event that is open and an alarm
         self.silent = 0  # number of the event that is open and no alarm so far
+        self.silenced = 0  # events that opened as no alarms
 
     def silence(self, change: EventChange) -> None:
         """Take in a change of an event that is no alarm: it belongs to no incident."""
+        self.silenced += change.what == "opened"
         self.silent = 0 if change.what == "closed" else change.number
 
-    def heard(self, change: EventChange) -> EventChange:
+    def heard(self, change: EventChange) -> list[EventChange]:
         """A change of an alarm; one that was none so far opens now."""
-        if self.silent == change.number:
-            change = replace(change, what="opened")
+        change, late = replace(change, silence=None), self.silent == change.number
         self.silent = 0
-        return change
+        if not late:
+            return [change]
+        opened = replace(change, what="opened")
+        return [opened, change] if change.what == "closed" else [opened]
 
     def ended_by(self, change: EventChange) -> Incident | None:
         """The incident that is over because of an event that opens: the event is another one."""
@@ -79,13 +87,13 @@ class Incidents:
         facts = change.to_dict(shown)
         current.start_time = current.start_time or facts["start"]
         current.end_time = facts["end"]
-        self.in_event = change.what != "closed"
+        self.open = 0 if change.what == "closed" else change.number
         return new
 
     def recovered(self, row: int) -> Incident | None:
         """The incident that is over once `row` is reached without another event."""
         current = self.current
-        if current is None or self.in_event:
+        if current is None or self.open:
             return None
         quiet = self.recovery
         if quiet is None:  # as long as its last event
@@ -98,17 +106,13 @@ class Incidents:
     def facts(self) -> dict[str, Any]:
         """The state as JSON values."""
         current = None if self.current is None else asdict(self.current)
-        return {
-            "number": self.number,
-            "in_event": self.in_event,
-            "current": current,
-            "silent": self.silent,
-        }
+        counts = {name: getattr(self, name) for name in COUNTS}
+        return {**counts, "current": current}
 
     def restore(self, facts: Mapping[str, Any]) -> None:
         """Continue from a state."""
-        self.number, self.in_event = int(facts["number"]), bool(facts["in_event"])
-        self.silent = int(facts.get("silent", 0))  # older states have none
+        for name in COUNTS:
+            setattr(self, name, int(facts[name]))
         self.current = None if facts["current"] is None else Incident(**facts["current"])
 
 

@@ -8,7 +8,7 @@ import fcntl
 import json
 import os
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -48,16 +48,28 @@ class WatchState:
 
     def note(self, how: str, name: str) -> None:
         """Note that something was told; from any thread."""
-        os.write(self.journal, _entry(how, name) + b"\n")
+        os.write(self.journal, self.entry(how, name) + b"\n")
 
-    def noted(self, how: str, names: Iterable[str]) -> set[str]:
-        """Those of the names that were told this way."""
-        entries = set((self.folder / JOURNAL).read_bytes().splitlines())
-        return {name for name in names if _entry(how, name) in entries}
+    def entries(self) -> frozenset[bytes]:
+        """What the journal notes as told."""
+        return frozenset((self.folder / JOURNAL).read_bytes().splitlines())
 
-    def shorten(self) -> None:
-        """Forget a long journal; the last state saved must hold nothing that is yet to be told."""
-        if os.fstat(self.journal).st_size > LARGEST:
+    @staticmethod
+    def entry(how: str, name: str) -> bytes:
+        """How the journal notes it."""
+        return f"{how} {json.dumps(name)}".encode()  # on one line, whatever the name
+
+    @property
+    def noted(self) -> int:
+        """How long the journal is."""
+        return os.fstat(self.journal).st_size
+
+    def shorten(self, noted: int) -> None:
+        """Forget a long journal; the last state saved must hold nothing that is yet to be told.
+
+        `noted` is how long it was before that was saved: what came since is not forgotten.
+        """
+        if LARGEST < noted == self.noted:
             os.ftruncate(self.journal, 0)
 
     def save(self, streams: Mapping[str, Stream], facts: Mapping[str, Any]) -> None:
@@ -88,7 +100,3 @@ class WatchState:
             print(f"{problem.problem}: going on from the state before it", file=sys.stderr)
         self.turn, newest = max(found, key=lambda each: each[0])
         return newest
-
-
-def _entry(how: str, name: str) -> bytes:
-    return f"{how} {json.dumps(name)}".encode()  # on one line, whatever the name

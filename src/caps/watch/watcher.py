@@ -1,47 +1,82 @@
-"""The loop of `caps watch`: lines in, events out, the state saved before anything is told."""
+"""The loop of `caps watch`: rows in, events out; a kill loses nothing and repeats nothing."""
 
 import json
 import math
 import time
-from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field, replace
 from itertools import groupby
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import Protocol
 
 import numpy as np
 
 from caps.arrays import FloatArray
 from caps.errors import ArtifactError, CapsError, InputError
-from caps.series import duration
+from caps.fitted_model import FittedModel
 from caps.stream import Counts, EventChange, Stream, Update
-from caps.watch.following import Lines
+from caps.watch.absence import Absence
+from caps.watch.alerts import RANKS, Alert, Choice, is_alert
 from caps.watch.incidents import Incident, Incidents, shown
-from caps.watch.records import Record, Records
+from caps.watch.models import ModelOf, check_fits
+from caps.watch.records import Record
 from caps.watch.remarks import SILENT, Remarks, Silence
+from caps.watch.sources import Source
 from caps.watch.state import WatchState
-from caps.watch.webhook import Webhook
-
-if TYPE_CHECKING:
-    from caps.estimator import CAPS
-
-Line = dict[str, Any]
-ModelOf = Callable[[str], "CAPS | None"]
+from caps.watch.telling import (
+    Line,
+    drift_line,
+    event_id,
+    event_line,
+    origin_of,
+    recovered_line,
+    risen_line,
+    said_of,
+)
 
 SERIES = attrgetter("series")
-PATIENCE = 0.25  # seconds to wait for lines before looking at the clock and at signals
+PATIENCE = 0.25  # seconds to wait for rows before looking at the clock and at signals
 MOST_SERIES = 10_000
+CHUNK = 256  # rows of a series at once: the stream still has those of the events they bring
+SAVING = 0.05  # of the time at most: a state of many series is saved less often
 REFUSED = {  # why a row was not taken in, and what there is to say of it
     "late": ("too late", "--lateness lets rows wait for earlier ones"),
     "duplicate": ("repeated", "their times were there before"),
     "ahead": ("far ahead", "no later row confirmed their time"),
 }
-EVENT = (
-    "start", "end", "start_row", "end_row", "peak_row", "score", "p_value", "severity",
-    "contributions", "silenced", "silenced_by",
-)  # fmt: skip
 REFITTED = "the model was fitted again: the watch goes on by the new version"
-ADVICE = "the scores no longer look like those of calibration: fit again on recent rows"
+
+
+class Sink(Protocol):
+    """Takes alerts and sees to it that they arrive."""
+
+    name: str
+    choice: Choice
+    arrived: Callable[[str], None]  # called with each id that need not be sent again
+    delivered: int
+    refused: int
+    dropped: int
+    failing: bool  # whether the last try did not arrive
+
+    @property
+    def queue(self) -> bool:
+        """Whether it sends every alert once, noted one by one; else all that it knows, again."""
+
+    def send(self, alert: Alert) -> None: ...
+
+    def pending(self) -> list[Alert]: ...
+
+    def close(self, patience: float, hurry: Callable[[], bool] = ...) -> list[Alert]: ...
+
+
+@dataclass(slots=True)
+class Latest:
+    """The newest row of a series, for whoever looks at the watch."""
+
+    values: tuple[float, ...] = ()
+    time: int | None = None  # nanoseconds
+    score: float = math.nan
+    # Expected values and bands of the row belong here, beside its score.
 
 
 @dataclass(eq=False)
@@ -50,37 +85,51 @@ class Watcher:
 
     A state is saved before something is told, and holds what is to be told. A process killed at
     any moment goes on from the last state: it tells what the journal does not note as told, and
-    scores the rows since then again, none of which had told anything.
+    scores the rows since then again, none of which had told anything. Where the source can be read
+    again, nothing is saved before it is told: the rows since the last state bring the same lines
+    again, by the same ids, and the journal knows which of them were told.
     """
 
     model_of: ModelOf
-    lines: Lines
-    records: Records
+    sources: Sequence[Source]
     tell: Callable[[str], None]
     _: KW_ONLY
-    webhook: Webhook | None = None
+    sinks: Sequence[Sink] = ()
     state: WatchState | None = None
     lateness: int = 0
     recovery: int | np.timedelta64 | None = None
     updates: bool = False
     save_every: float = 60.0
-    # Whether feedback or planned events were changed since it was asked last.
+    no_data: int | None = None  # nanoseconds
+    forget: int | None = None  # nanoseconds
+    budget_of: Callable[[str], str | None] = lambda name: None
+    ignored: Callable[[str], bool] = lambda name: False
+    # Whether models, feedback or planned events were changed since it was asked last.
     changed: Callable[[], bool] = lambda: False
+    # Whether something is planned for a series at a time in nanoseconds.
+    planned: Callable[[str, int], bool] = lambda name, moment: False
+    clock: Callable[[], float] = time.time
     streams: dict[str, Stream] = field(default_factory=dict, init=False)
+    models: dict[str, FittedModel] = field(default_factory=dict, init=False)
     incidents: dict[str, Incidents] = field(default_factory=dict, init=False)
     silences: dict[str, Silence] = field(default_factory=dict, init=False)
+    latest: dict[str, Latest] = field(default_factory=dict, init=False)
     remarks: Remarks = field(default_factory=Remarks, init=False)
     unknown: int = field(default=0, init=False)  # rows of series without a model
     usable: int = field(default=0, init=False)  # rows of this run with a value for a model
+    busy: float = field(default=0.0, init=False)  # processor seconds on rows
+    saved_at: float | None = field(default=None, init=False)  # seconds since 1970
 
     def __post_init__(self) -> None:
-        records, state = self.records, self.state
-        self.restarts, self.saved_at = self.lines.restarts, time.monotonic()
-        records.complain = lambda complaint: self.remarks.count(
-            "malformed lines", records.malformed, complaint
-        )
-        if self.webhook is not None and state is not None:
-            self.webhook.arrived = lambda name: state.note("sent", name)
+        self.absence = Absence(self.no_data, self.forget, self.planned)
+        self.homes: dict[str, Source] = {}
+        self.next_save = time.monotonic() + self.save_every
+        self.noted: frozenset[bytes] = frozenset()
+        for source in self.sources:
+            source.complain = self._complaint(source)
+        if self.state is not None:
+            for sink in self.sinks:
+                sink.arrived = self._note_sent(sink.name, self.state)
 
     def run(self, stop: Callable[[], bool]) -> Line:
         """Watch until the input ends or `stop` says so; returns the counts."""
@@ -92,26 +141,19 @@ class Watcher:
 
     def _run(self, stop: Callable[[], bool]) -> Line:
         self._restore()
-        while not stop() and not self.lines.ended:
-            found = self.records.parse(self.lines.read(PATIENCE))
+        while not stop() and not self._ended:
             if self.changed():
                 self._judge_anew()
-            if self.lines.restarts > self.restarts:  # what was read belongs to the old file
-                self.restarts = self.lines.restarts
-                self.records.begin_again()
-            by_series = groupby(sorted(found, key=SERIES), SERIES)  # arrival order is kept
-            self._tell([line for name, rows in by_series for line in self._take(name, list(rows))])
-            if time.monotonic() - self.saved_at >= self.save_every:
+            for source in self.sources:
+                self._turn(source, PATIENCE / len(self.sources))
+            # At once when it begins, so that after a kill it goes on from the same rows.
+            if time.monotonic() >= self.next_save or (self.saved_at is None and self.streams):
                 self._save()
-        if self.lines.ended and self.state is None:
+        if self._ended and self.state is None:
             # Nobody can go on from here: what is open ends with the input.
             for name, stream in self.streams.items():
                 self._tell(self._lines_of(name, stream, stream.finish()))
-        left = 0
-        if self.webhook is not None:
-            asked = stop()
-            patience = 2.0 if asked else 30.0
-            left = len(self.webhook.close(patience, lambda: stop() and not asked))
+        left = self._close(stop)
         self._save()
         return self._summary(left)
 
@@ -122,29 +164,75 @@ class Watcher:
                 model = self.model_of(name)
                 if model is None:
                     continue
-                if model.fitted_.calibration.to_dict() != stream.fitted.calibration.to_dict():
-                    new = model.stream(lateness=self.lateness)
+                if _other_fit(model, stream):
+                    check_fits(model, name, self.homes[name])
+                    new = self._stream_of(name, model)
                     new.take_over(*stream.state())
                     self.streams[name] = new
-                    self.remarks.say(f"{REFITTED}{f': {name}' if name else ''}")
-                self.streams[name].silencer = model.silencer()
+                    self._say_refitted(name)
+                self.streams[name].silencer, self.models[name] = model.silencer(), model
             # Half edited, or of other channels: the last one that was sound counts.
             except (CapsError, KeyError, ValueError) as error:
                 self.remarks.say(f"what was changed cannot be used ({error}): going on as before")
+        self._save()  # so that after a kill no row is judged by what came after it
 
-    def _take(self, name: str, rows: list[Record]) -> list[Line]:
-        stream = self._stream(name)
+    def _say_refitted(self, name: str) -> None:
+        self.remarks.say(f"{REFITTED}{f': {name}' if name else ''}")
+
+    @property
+    def _ended(self) -> bool:
+        return all(source.ended for source in self.sources)
+
+    def _turn(self, source: Source, patience: float) -> None:
+        """Take in what one source brings, or tell that it brings nothing."""
+        if source.ended:
+            return
+        found = source.read(patience)
+        started = time.process_time()
+        by_series = groupby(sorted(found, key=SERIES), SERIES)  # arrival order is kept
+        lines = [line for name, rows in by_series for line in self._take(name, list(rows), source)]
+        for line in self.absence.missing(source):
+            lines += self._forgotten(line)
+        self.busy += time.process_time() - started
+        self._tell(lines, save=not source.again)
+        self._tell(self.absence.outage(source, self.clock()))
+
+    def _close(self, stop: Callable[[], bool]) -> dict[str, int]:
+        """Wait for the sinks; how many alerts each has left."""
+        asked = stop()
+        patience = 2.0 if asked else 30.0
+        return {
+            sink.name: len(sink.close(patience, lambda: stop() and not asked))
+            for sink in self.sinks
+        }
+
+    def _take(self, name: str, rows: list[Record], source: Source) -> Iterator[Line]:
+        if self.ignored(name):
+            return
+        stream = self._stream(name, source)
         if stream is None:
             self.unknown += len(rows)
             self.remarks.count("rows of unknown series", self.unknown, f"no model for {name!r}")
-            return []
-        times = None if self.records.time is None else [row.time for row in rows]
-        moments = None if times is None else np.array(times).astype("datetime64[ns]")
-        values = np.array([row.values for row in rows])
-        update = stream.extend(values, moments)
-        self.usable += int(np.isfinite(values).any(axis=1).sum())
-        self._remark(name, stream, values, update)
-        return self._lines_of(name, stream, update)
+            return
+        last = rows[-1].time
+        if source.timed and last is not None:
+            yield from self.absence.hear(name, source.name, last, source.labels(name))
+        for first in range(0, len(rows), CHUNK):
+            part = rows[first : first + CHUNK]
+            times = [row.time for row in part] if source.timed else None
+            moments = None if times is None else np.array(times).astype("datetime64[ns]")
+            values = np.array([row.values for row in part])
+            update = stream.extend(values, moments)
+            self.usable += int(np.isfinite(values).any(axis=1).sum())
+            self._remark(name, stream, values, update)
+            self._remember(name, part[-1], update)
+            yield from self._lines_of(name, stream, update)
+
+    def _remember(self, name: str, row: Record, update: Update) -> None:
+        latest = self.latest.setdefault(name, Latest())
+        latest.values, latest.time = tuple(row.values), row.time
+        if len(update.scores):
+            latest.score = update.score
 
     def _remark(self, name: str, stream: Stream, values: FloatArray, update: Update) -> None:
         """Tell of rows that were not taken in, and of channels that have gone."""
@@ -165,74 +253,109 @@ class Watcher:
             detail = f"they were false{last}"
             self.remarks.count("jumps of the time taken back", returned, detail, name)
 
-    def _lines_of(self, name: str, stream: Stream, update: Update) -> list[Line]:
-        lines, incidents = [], self.incidents[name]
+    def _lines_of(self, name: str, stream: Stream, update: Update) -> Iterator[Line]:
+        incidents = self.incidents[name]
         for change in update.changes:
-            if not change.alarm:
+            if not change.alarm and not self._told_as_alarm(name, change):
                 incidents.silence(change)
                 if change.what != "updated" or self.updates:
-                    lines.append(_event(name, change, None, alert=False))
+                    updated = change.what == "updated"
+                    said = {} if updated else said_of(self.models[name], stream, change)
+                    yield event_line(self._origin(name), change, None, alert=False, said=said)
                 continue
-            heard = incidents.heard(change)
-            over = incidents.ended_by(heard)
-            if over is not None:
-                lines.append(self._recovered(name, over, change.start))
-            alert = incidents.begins(heard)
-            if change.what == "closed":
-                incidents.in_event = False
-            if change.what != "updated" or self.updates or alert:
-                lines.append(_event(name, change, incidents.number, alert))
+            for heard in incidents.heard(change):
+                over = incidents.ended_by(heard)
+                if over is not None:
+                    yield self._recovered(name, over, heard.start)
+                alert = incidents.begins(heard)
+                assert incidents.current is not None
+                yield from self._event_lines(name, stream, heard, incidents.current, alert)
         over = incidents.recovered(stream.rows)
         if over is not None:
-            lines.append(self._recovered(name, over, stream.rows))
+            yield self._recovered(name, over, stream.rows)
         if update.drift:
-            when = None if update.times is None else shown(update.times[-1])
-            facts = {"row": stream.rows - 1, "time": when, "advice": ADVICE}
-            lines.append({"what": "drift", "series": name, "id": f"{name}:drift:{when}", **facts})
-        return lines
+            yield drift_line(self._origin(name), stream.rows - 1, update.times)
+
+    def _told_as_alarm(self, name: str, change: EventChange) -> bool:
+        """Whether an event was an alarm before it was silenced: then it stays one to its end."""
+        opened = event_id(name, replace(change, silence=None), "opened")
+        return self.incidents[name].open == change.number or self._told("printed", opened)
+
+    def _event_lines(
+        self, name: str, stream: Stream, change: EventChange, incident: Incident, alert: bool
+    ) -> Iterator[Line]:
+        severity, was = change.severity, incident.severity
+        worse = severity is not None and (was is None or RANKS[severity] > RANKS[was])
+        told = change.what != "updated" or self.updates
+        if not told and not worse:
+            return
+        said: Line = {}
+        if change.what != "updated" or worse:
+            said = said_of(self.models[name], stream, change)
+        if said and change.score >= incident.strength:
+            incident.said, incident.strength = said, change.score
+        if worse:
+            incident.severity = severity
+        if told:
+            yield event_line(self._origin(name), change, incident.number, alert, said)
+        if worse and was is not None:
+            yield risen_line(self._origin(name), change, incident, was, said)
+
+    def _forgotten(self, line: Line) -> list[Line]:
+        """A line of a series that stopped; one that is forgotten goes with all that it has."""
+        name = line["series"]
+        if line["what"] != "forgotten" or name not in self.streams:
+            return [line]
+        current, row = self.incidents[name].current, self.streams[name].rows
+        over = [] if current is None else [self._recovered(name, current, row)]
+        for table in (self.streams, self.models, self.incidents, self.silences, self.latest):
+            table.pop(name, None)
+        return [*over, line]
 
     def _recovered(self, name: str, incident: Incident, row: int) -> Line:
-        step, rows = self.streams[name].fitted.step, row - incident.end
-        return {
-            "what": "recovered",
-            "series": name,
-            "incident": incident.number,
-            "events": incident.events,
-            "id": f"{name}:{incident.start_time or incident.start}:recovered",
-            "start": incident.start_time,
-            "end": incident.end_time,
-            "start_row": incident.start,
-            "end_row": incident.end,
-            "score": incident.score,
-            "quiet_rows": rows,
-            "quiet": None if step is None else duration(rows * step),
-        }
+        step = self.models[name].fitted_.step
+        return recovered_line(self._origin(name), incident, row, step)
 
-    def _tell(self, lines: list[Line]) -> None:
+    def _origin(self, name: str) -> Line:
+        source = self.homes[name]
+        return origin_of(name, source.name, source.labels(name))
+
+    def _tell(self, lines: list[Line] | Iterator[Line], *, save: bool = True) -> None:
+        lines = list(lines)
         if lines:
-            self._save(lines)
+            if save:
+                self._save(lines)
             self._print(lines)
-            self._send(lines)
+            for sink in self.sinks:
+                self._send(sink, lines)
 
     def _print(self, lines: list[Line]) -> None:
         for line in lines:
+            if self._told("printed", line["id"]):
+                continue
             self.tell(json.dumps(line, allow_nan=False))
             if self.state is not None:
                 self.state.note("printed", line["id"])
 
-    def _send(self, lines: list[Line]) -> None:
-        if self.webhook is None:
-            return
+    def _send(self, sink: Sink, lines: Sequence[Alert]) -> None:
         for line in lines:
-            if line["what"] in ("recovered", "drift") or line.get("alert"):
-                self.webhook.send(line)
+            if not is_alert(line) or not sink.choice(line):
+                continue
+            # Neither what arrived, nor the beginning of what is known to be over.
+            known = [line["id"], *line.get("ended_by", ())]
+            if not any(self._told(_sent(sink.name), name) for name in known):
+                sink.send(line)
 
-    def _stream(self, name: str) -> Stream | None:
+    def _told(self, how: str, name: str) -> bool:
+        """Whether a watch before this one told it."""
+        return self.state is not None and self.state.entry(how, name) in self.noted
+
+    def _stream(self, name: str, source: Source) -> Stream | None:
         if name not in self.streams:
             model = self.model_of(name) if len(self.streams) < MOST_SERIES else None
             if model is None:
                 return None
-            self.streams[name] = model.stream(lateness=self.lateness)
+            check_fits(model, name, source)
             recovery, step = self.recovery, model.fitted_.step
             if isinstance(recovery, np.timedelta64):
                 if step is None:
@@ -240,100 +363,129 @@ class Watcher:
                         "the model knows no times", "give --recovery as a number of rows"
                     )
                 recovery = math.ceil(recovery / step)
+            self.streams[name], self.models[name] = self._stream_of(name, model), model
             self.incidents[name] = Incidents(recovery)
             self.silences[name] = Silence(model.fitted_.names)
+        self.homes[name] = source
         return self.streams[name]
+
+    def _stream_of(self, name: str, model: FittedModel) -> Stream:
+        stream, budget = model.stream(lateness=self.lateness), self.budget_of(name)
+        if budget is not None:
+            stream.tracker.threshold = model.fitted_.threshold(budget)
+        return stream
 
     def _save(self, lines: list[Line] | None = None) -> None:
         """Save where things stand, with the lines that are about to be told."""
-        self.saved_at = time.monotonic()
+        started = time.monotonic()
+        self.next_save = started + self.save_every
+        self.saved_at = self.clock()
         if self.state is None:
             return
-        pending = [] if self.webhook is None else self.webhook.pending()
+        noted = self.state.noted
+        pending = {sink.name: sink.pending() for sink in self.sinks}
         facts = {
-            "position": self.lines.position(),
-            "layout": self.records.layout(),
+            "sources": {source.name: source.facts() for source in self.sources},
+            "homes": {name: source.name for name, source in self.homes.items()},
             "incidents": {name: each.facts() for name, each in self.incidents.items()},
+            "absence": self.absence.facts(),
             "pending": pending,
             "lines": lines or [],
-            "malformed": self.records.malformed,
             "unknown": self.unknown,
         }
         self.state.save(self.streams, facts)
-        if not lines and not pending:
-            self.state.shorten()
+        now = time.monotonic()
+        self.next_save = max(self.next_save, now + (now - started) / SAVING)
+        if not lines and not any(pending[sink.name] for sink in self.sinks if sink.queue):
+            self.state.shorten(noted)
 
     def _restore(self) -> None:
-        saved = None if self.state is None else self.state.load()
-        if self.state is None or saved is None:
+        if self.state is None:
+            return
+        saved, self.noted = self.state.load(), self.state.entries()
+        if saved is None:
             return
         facts = saved.extra
         try:
+            by_name = {source.name: source for source in self.sources}
+            for name, source in by_name.items():
+                if name in facts["sources"]:
+                    source.restore(facts["sources"][name])
+            self.absence.restore(facts["absence"])
             for name in saved:
-                stream = self._stream(name)
+                home = by_name.get(facts["homes"][name])
+                if home is None or self.ignored(name):
+                    self.absence.drop(name)
+                    continue
+                stream = self._stream(name, home)
                 if stream is None:
                     raise ArtifactError(f"there is no model for the series {name!r}", "add it")
                 if saved.is_of(name, stream.fitted) or not saved.take_over(name, stream):
                     saved.restore(name, stream)
                 else:
-                    self.remarks.say(f"{REFITTED}{f': {name}' if name else ''}")
+                    self._say_refitted(name)
                 self.incidents[name].restore(facts["incidents"][name])
-            self.records.restore(facts["layout"])
-            self.records.malformed, self.unknown = int(facts["malformed"]), int(facts["unknown"])
-            if not self.lines.go_on(facts["position"]):
-                self.remarks.say("the input is another file now: read from its start")
-            if self.lines.offset == 0:
-                self.records.begin_again()
-            due = [*facts["pending"], *facts["lines"]]
-            names = [line["id"] for line in due]
-            printed, sent = (self.state.noted(how, names) for how in ("printed", "sent"))
-            self._print([line for line in facts["lines"] if line["id"] not in printed])
-            self._send([line for line in due if line["id"] not in sent])
-        except (KeyError, TypeError, ValueError) as error:
+            self.unknown = int(facts["unknown"])
+            self._print(facts["lines"])
+            for sink in self.sinks:
+                self._send(sink, [*facts["pending"].get(sink.name, ()), *facts["lines"]])
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise ArtifactError(
                 f"{saved.folder} is no state of a watch ({error})", "name another folder"
             ) from None
 
-    def _summary(self, undelivered: int) -> Line:
+    def _summary(self, undelivered: Mapping[str, int]) -> Line:
         taken = [stream.counts.to_dict() for stream in self.streams.values()]
         total = {name: sum(each[name] for each in taken) for name in Counts().to_dict()}
-        summary: Line = {
+        return {
             "what": "summary",
             "series": len(self.streams),
             **total,
-            "malformed": self.records.malformed,
+            "malformed": sum(source.malformed for source in self.sources),
             "unknown": self.unknown,
             "events": sum(stream.tracker.events for stream in self.streams.values()),
             "incidents": sum(each.number for each in self.incidents.values()),
+            "silenced": sum(each.silenced for each in self.incidents.values()),
             "drift": [name for name, stream in self.streams.items() if stream.drift.found],
             "held": sum(stream.arrivals.held for stream in self.streams.values()),
-            "lines": self.records.lines,
+            "stopped": sorted(self.absence.stopped),
+            "lines": sum(source.lines for source in self.sources),
             "usable": self.usable,
             "silent": {
                 name: silent
                 for name, each in self.silences.items()
                 if each.total and (silent := each.silent())
             },
+            **{
+                sink.name: {
+                    **{each: getattr(sink, each) for each in ("delivered", "refused", "dropped")},
+                    "undelivered": undelivered.get(sink.name, 0),
+                }
+                for sink in self.sinks
+            },
         }
-        if self.webhook is not None:
-            counts = ("delivered", "refused", "dropped")
-            summary["webhook"] = {name: getattr(self.webhook, name) for name in counts}
-            summary["webhook"]["undelivered"] = undelivered
-        return summary
+
+    def _complaint(self, source: Source) -> Callable[[str], None]:
+        def complain(complaint: str) -> None:
+            if source.failure is not None:
+                self.remarks.count("polls failed", 1, complaint, source.name)
+            else:
+                self.remarks.count("malformed lines", source.malformed, complaint)
+
+        return complain
+
+    def _note_sent(self, sink: str, state: WatchState) -> Callable[[str], None]:
+        return lambda name: state.note(_sent(sink), name)
 
 
-def _event(name: str, change: EventChange, incident: int | None, alert: bool) -> Line:
-    facts = change.to_dict(shown)
-    what = f"updated {change.end}" if change.what == "updated" else change.what
-    return {
-        "what": change.what,
-        "series": name,
-        "event": change.number,
-        "incident": incident,
-        "alert": alert,
-        "id": f"{name}:{facts['start'] or change.start}:{what}",
-        **{key: facts[key] for key in EVENT},
-    }
+def _sent(sink: str) -> str:
+    """How the journal calls that a sink need not get something again."""
+    return f"sent to {sink.replace(' ', '-')}"
+
+
+def _other_fit(model: FittedModel, stream: Stream) -> bool:
+    new, old = model.fitted_, stream.fitted
+    return new is not old and new.calibration.to_dict() != old.calibration.to_dict()
 
 
 def _moment(time: int | None) -> str | None:

@@ -1,24 +1,21 @@
 """Alerts over HTTP: a bounded queue, retried with growing pauses until they arrive."""
 
+import hashlib
+import hmac
 import json
-import socket
 import sys
 import threading
 import time
-import urllib.error
-import urllib.request
 from collections import deque
-from collections.abc import Callable, Mapping
-from contextlib import suppress
-from typing import Any
+from collections.abc import Callable
 
-from caps.errors import InputError
-
-Alert = Mapping[str, Any]
+from caps.watch.alerts import Alert, Choice, Chosen
+from caps.watch.web import Refused, Unanswered, ask, check_address
 
 MOST = 1000  # alerts that wait; the oldest give way
 LATER = {408, 425, 429}  # refusals that ask to come again
 TIMEOUT = 10.0  # seconds for an answer, from the first byte sent to the last one read
+SIGNATURE = "CAPS-Signature"
 
 
 class Webhook:
@@ -26,28 +23,36 @@ class Webhook:
 
     Every alert has an `id`, sent as `Idempotency-Key` too: if the process is killed right after an
     answer, the alert is sent once more with the same id. `arrived` is called with each id that
-    need not be sent again.
+    need not be sent again. With a `secret` every request is signed (`signature`). `shape` makes the
+    body of an alert, `choice` says which alerts are wanted.
     """
+
+    queue = True
 
     def __init__(
         self,
         url: str,
         *,
+        name: str = "webhook",
+        secret: str | None = None,
+        shape: Callable[[Alert], object] = dict,
+        choice: Choice | None = None,
         most: int = MOST,
         first_pause: float = 0.5,
         longest_pause: float = 60.0,
         timeout: float = TIMEOUT,
     ) -> None:
-        if not url.startswith(("http://", "https://")):
-            raise InputError(f"the webhook {url!r} is no web address", "give http:// or https://")
-        self.url, self.most, self.timeout = url, most, timeout
+        self.url, self.most, self.timeout = check_address(url, f"the {name}"), most, timeout
+        self.name, self.secret, self.shape = name, secret, shape
+        self.choice: Choice = choice or Chosen()
         self.first_pause, self.longest_pause = first_pause, longest_pause
         self.delivered = self.refused = self.dropped = self.tries = 0
+        self.failing = False  # whether the last try did not arrive
         self.arrived: Callable[[str], None] = lambda name: None
         self._waiting: deque[Alert] = deque()
         self._changed = threading.Condition()
         self._closed = False
-        self._thread = threading.Thread(target=self._work, name="caps-webhook", daemon=True)
+        self._thread = threading.Thread(target=self._work, name=f"caps-{name}", daemon=True)
         self._thread.start()
 
     def send(self, alert: Alert) -> None:
@@ -60,7 +65,7 @@ class Webhook:
             self._waiting.append(alert)
             self._changed.notify_all()
         if full and self.dropped == 1:
-            _say(f"more than {self.most} alerts wait, the oldest give way")
+            self._say(f"more than {self.most} alerts wait, the oldest give way")
 
     def pending(self) -> list[Alert]:
         """The alerts that have not arrived yet."""
@@ -96,8 +101,9 @@ class Webhook:
                 alert = self._waiting[0]
             problem, again = self._post(alert)
             self.tries += 1
+            self.failing = problem is not None
             if problem is not None:
-                _say(f"{problem}, " + (f"again in {pause:g} s" if again else "given up"))
+                self._say(f"{problem}, " + (f"again in {pause:g} s" if again else "given up"))
             if problem is not None and again:
                 with self._changed:
                     self._changed.wait_for(lambda: self._closed, pause)
@@ -120,62 +126,37 @@ class Webhook:
             # No control characters: an id is the user's, and a header is one line.
             "Idempotency-Key": "".join(each if each.isprintable() else "?" for each in key),
         }
-        body = json.dumps(alert, allow_nan=False).encode()
-        request = urllib.request.Request(self.url, data=body, headers=headers, method="POST")
-        line = _Line()
-        # The timeout of a socket bounds each wait, and an answer may trickle in for ever.
-        limit = threading.Timer(self.timeout, line.hang_up)
-        limit.daemon = True
-        limit.start()
+        body = json.dumps(self.shape(alert), allow_nan=False).encode()
+        if self.secret is not None:
+            headers[SIGNATURE] = signature(self.secret, body, int(time.time()))
         try:
-            opener = urllib.request.build_opener(line, _NoRedirect())
-            with opener.open(request, timeout=self.timeout):
-                return None, False
-        except urllib.error.HTTPError as error:
-            with error:
-                return _refusal(error.code, error.headers.get("Location"))
-        except Exception as error:  # http.client raises its own kinds on broken answers
-            if line.hung_up:
-                return f"it did not answer within {self.timeout:g} s", True
-            if isinstance(error, OSError | ValueError):  # no connection, no sense
-                return f"it cannot be reached ({error})", True
-            return f"its answer cannot be read ({error})", True
-        finally:
-            limit.cancel()
+            ask(self.url, body=body, headers=headers, timeout=self.timeout)
+            return None, False
+        except Refused as refusal:
+            return self._refusal(refusal.code, refusal.location)
+        except Unanswered as problem:
+            return str(problem), True
+
+    def _refusal(self, code: int, location: str | None) -> tuple[str, bool]:
+        if 300 <= code < 400:
+            # Followed, a POST would become an empty GET. Kept, so that a watch with the right
+            # address and the same state can still send it.
+            where = f" ({location!r})" if location else ""
+            return f"it answers {code}: it moved{where}, give that address to --webhook", True
+        return f"it answers {code}", code >= 500 or code in LATER
+
+    def _say(self, what: str) -> None:
+        print(f"{self.name}: {what}", file=sys.stderr, flush=True)
 
 
-class _Line(urllib.request.HTTPHandler, urllib.request.HTTPSHandler):
-    """Opens the connection of a request, which another thread may shut."""
+def signature(secret: str, body: bytes, moment: int) -> str:
+    """What proves that a body was sent by somebody who has the secret, at a moment since 1970.
 
-    connection: Any = None
-    hung_up = False
+    The receiver computes it again from the moment in `t`, compares it in constant time, and
+    refuses moments that are long past.
 
-    def do_open(self, http_class: Any, req: urllib.request.Request, **options: Any) -> Any:
-        def connection(*where: Any, **how: Any) -> Any:
-            self.connection = http_class(*where, **how)
-            return self.connection
-
-        return super().do_open(connection, req, **options)
-
-    def hang_up(self) -> None:
-        self.hung_up = True
-        with suppress(AttributeError, OSError):  # not connected yet, or not any more
-            self.connection.sock.shutdown(socket.SHUT_RDWR)
-
-
-class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    def redirect_request(self, *arguments: Any) -> None:
-        return None
-
-
-def _refusal(code: int, location: str | None) -> tuple[str, bool]:
-    if 300 <= code < 400:
-        # Followed, a POST would become an empty GET. Kept, so that a watch with the right
-        # address and the same state can still send it.
-        where = f" ({location!r})" if location else ""
-        return f"it answers {code}: it moved{where}, give that address to --webhook", True
-    return f"it answers {code}", code >= 500 or code in LATER
-
-
-def _say(what: str) -> None:
-    print(f"webhook: {what}", file=sys.stderr, flush=True)
+    >>> signature("secret", b"{}", 1700000000)[:24]
+    't=1700000000,v1=2b91d0a1'
+    """
+    content = str(moment).encode() + b"." + body
+    return f"t={moment},v1={hmac.new(secret.encode(), content, hashlib.sha256).hexdigest()}"

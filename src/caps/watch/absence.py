@@ -1,0 +1,173 @@
+"""No data is an event too: a series that stops, a source that cannot be read."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from caps.watch.incidents import shown
+from caps.watch.sources import Source
+
+Line = dict[str, Any]
+SAID: Line = {
+    "severity": "high",
+    "direction": None,
+    "size": None,
+    "kind": "no data",
+    "channels": [],
+}
+
+
+class Absence:
+    """Tells of every series and source once that nothing comes any more, and once that it does.
+
+    A series has stopped if its source has been read until `limit` nanoseconds after its last row;
+    after `forget` nanoseconds it is forgotten. A source is down if it could not be read for
+    `limit`. Nothing is told without a limit, and of no series that has stopped while `planned` says
+    of it and the time that something is planned.
+    """
+
+    def __init__(
+        self,
+        limit: int | None,
+        forget: int | None = None,
+        planned: Callable[[str, int], bool] = lambda series, moment: False,
+    ) -> None:
+        self.limit, self.forget, self.planned = limit, forget, planned
+        self.heard: dict[str, int] = {}  # time of the last row of each series, nanoseconds
+        self.source_of: dict[str, str] = {}
+        self.stopped: dict[str, int] = {}  # series that have stopped: since when
+        self.down: dict[str, Line] = {}  # sources that are down: the line that told it
+        self._looked: dict[str, int] = {}
+
+    def hear(self, series: str, source: str, moment: int, labels: Mapping[str, str]) -> list[Line]:
+        """A series has a row of this time; a line if it had stopped."""
+        self.heard[series] = max(moment, self.heard.get(series, moment))
+        self.source_of[series] = source
+        since = self.stopped.pop(series, None)
+        if since is None:
+            return []
+        reason = f"Rows come again, after none since {_clock(since)}."
+        return [_series_line("data_again", series, source, labels, since, moment, reason)]
+
+    def missing(self, source: Source) -> list[Line]:
+        """Lines of series of this source that have just stopped, or are forgotten."""
+        upto = source.upto
+        if self.limit is None or upto is None or self._looked.get(source.name) == upto:
+            return []
+        self._looked[source.name] = upto
+        lines = []
+        for series, moment in list(self.heard.items()):
+            if self.source_of.get(series) != source.name:
+                continue
+            labels, silent = source.labels(series), upto - moment
+            if series not in self.stopped and silent >= self.limit:
+                if self.planned(series, upto):
+                    continue
+                self.stopped[series] = moment
+                reason = f"No row since {_clock(moment)}: see whether it is still measured."
+                lines.append(
+                    _series_line("no_data", series, source.name, labels, moment, None, reason)
+                )
+            elif self.forget is not None and silent >= self.forget:
+                del self.stopped[series], self.heard[series], self.source_of[series]
+                reason = f"No row since {_clock(moment)}: it is not watched any more."
+                lines.append(
+                    _series_line("forgotten", series, source.name, labels, moment, upto, reason)
+                )
+        return lines
+
+    def outage(self, source: Source, now: float) -> list[Line]:
+        """A line if a source went down or came back, in seconds since 1970."""
+        failure, told = source.failure, self.down.get(source.name)
+        if failure is None and told is not None:
+            del self.down[source.name]
+            reason = f"It can be read again; rows since {told['start']} are read now."
+            return [_source_line("source_up", source.name, told["start"], _now(now), reason)]
+        if failure is None or told is not None or self.limit is None:
+            return []
+        if (now - failure.since) * 1e9 < self.limit:
+            return []
+        line = _source_line(
+            "source_down",
+            source.name,
+            _now(failure.since),
+            None,
+            f"It cannot be read: {failure.why}.",
+        )
+        self.down[source.name] = line
+        return [line]
+
+    def facts(self) -> dict[str, Any]:
+        """The state as JSON values."""
+        return {
+            "heard": self.heard,
+            "source_of": self.source_of,
+            "stopped": self.stopped,
+            "down": self.down,
+        }
+
+    def restore(self, facts: Mapping[str, Any]) -> None:
+        """Continue from a state."""
+        self.heard = {name: int(moment) for name, moment in facts["heard"].items()}
+        self.stopped = {name: int(moment) for name, moment in facts["stopped"].items()}
+        self.source_of, self.down = dict(facts["source_of"]), dict(facts["down"])
+
+    def drop(self, series: str) -> None:
+        """Forget a series that is not watched any more."""
+        for table in (self.heard, self.stopped, self.source_of):
+            table.pop(series, None)
+
+
+def _series_line(
+    what: str,
+    series: str,
+    source: str,
+    labels: Mapping[str, str],
+    since: int,
+    end: int | None,
+    reason: str,
+) -> Line:
+    start = _clock(since)
+    return {
+        "what": what,
+        "series": series,
+        "source": source,
+        "labels": dict(labels),
+        "alert": what == "no_data",
+        "id": f"{series}:{start}:{what}",
+        **(
+            {"ended_by": [f"{series}:{start}:{each}" for each in ("data_again", "forgotten")]}
+            if end is None
+            else {}
+        ),
+        "start": start,
+        "end": None if end is None else _clock(end),
+        **SAID,
+        "reason": reason,
+    }
+
+
+def _source_line(what: str, source: str, start: str, end: str | None, reason: str) -> Line:
+    return {
+        "what": what,
+        "series": "",
+        "source": source,
+        "labels": {},
+        "alert": what == "source_down",
+        "id": f"{source}:{start}:{what}",
+        **({"ended_by": [f"{source}:{start}:source_up"]} if end is None else {}),
+        "start": start,
+        "end": end,
+        **SAID,
+        "kind": "source down",
+        "reason": reason,
+    }
+
+
+def _clock(moment: int) -> str:
+    return shown(np.datetime64(moment, "ns"))
+
+
+def _now(seconds: float) -> str:
+    return _clock(int(seconds) * 10**9)

@@ -1,0 +1,33 @@
+"""A model of one channel in minutes, and small servers."""
+
+from collections.abc import Iterator
+
+import pandas as pd
+import pytest
+from minute_load import TRAIN, load
+from small_servers import SmallAlertmanager, SmallPrometheus, running
+
+from caps import CAPS
+
+
+@pytest.fixture(scope="session")
+def model() -> CAPS:
+    frame = pd.DataFrame(
+        {
+            "time": pd.date_range("2024-05-01", periods=TRAIN, freq="min"),
+            "value": [load(row) for row in range(TRAIN)],
+        }
+    )
+    return CAPS(causal=True, alarms="1/day").fit(frame)
+
+
+@pytest.fixture
+def prometheus() -> Iterator[SmallPrometheus]:
+    with running(SmallPrometheus()) as server:
+        yield server
+
+
+@pytest.fixture
+def alertmanager() -> Iterator[SmallAlertmanager]:
+    with running(SmallAlertmanager()) as server:
+        yield server
