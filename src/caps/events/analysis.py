@@ -14,7 +14,7 @@ from caps.events.events import Direction, Event, effect, find_events
 from caps.events.match import Nearest, clock, nearest_match
 from caps.events.staying import lasting_shift
 from caps.neighbours import Counterpart, counterpart_of, deviation
-from caps.scoring import EventRules, Fitted, LearnedChannel, Scores, carrying
+from caps.scoring import Band, EventRules, Fitted, LearnedChannel, Scores, carrying
 from caps.series import Series
 
 # Association of the rows [start, end) of a scaled channel, given their counterpart, with every
@@ -90,6 +90,11 @@ class Analysis:
     def p_value(self) -> FloatArray:
         """How often a normal row scores at least as high."""
         return self.fitted.calibration.p_values(self.score)
+
+    @cached_property
+    def band(self) -> Band:
+        """What was expected of every row and the range that counts as normal: (time, channel)."""
+        return Band(*(each[self.rows] for each in self.fitted.band(self.scores)))
 
     @property
     def event_id(self) -> NDArray[np.intp]:
