@@ -6,6 +6,7 @@ from pathlib import Path
 from caps.artifacts import writing_together
 from caps.cli import results
 from caps.cli.options import (
+    Bands,
     Budget,
     Json,
     Known,
@@ -35,6 +36,7 @@ def detect(
     known: Known = (),
     out: Path | None = None,
     format: results.TableFormat = "csv",
+    bands: Bands = False,
     json_output: Json = False,
 ) -> None:
     """Find the anomalies of a series: fit, score, threshold, events and report.
@@ -54,7 +56,7 @@ def detect(
 
     with writing_together(folder, kind=RESULTS, version=VERSION) as staging:
         write_report(run.report(), staging / "report.html")
-        results.write_scores(run.analysis, staging / scores)
+        results.write_scores(run.analysis, staging / scores, bands=bands)
         results.write_events(run.analysis, run.explained, staging / events)
         run.model.save(staging / "model")
     files = [folder / name for name in ("report.html", scores, events, "model")]
@@ -121,6 +123,7 @@ def score(
     time: TimeColumn = None,
     reading: ReadOptions,
     alarms: Budget = None,
+    bands: Bands = False,
     json_output: Json = False,
 ) -> None:
     """Score every row of a file by a saved model.
@@ -131,7 +134,7 @@ def score(
     """
     results.check_table(out, file)
     fitted, analysis = results.analyze_file(model, file, alarms=alarms, time=time, reading=reading)
-    results.write_scores(analysis, out)
+    results.write_scores(analysis, out, bands=bands)
     facts = {
         "rows": len(analysis.series),
         "flagged": int(analysis.flag.sum()),

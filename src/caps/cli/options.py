@@ -17,6 +17,12 @@ Json = Annotated[Flag, Parameter(name="--json", help="Print JSON instead of text
 Model = Annotated[Path, Parameter(help="Folder written by `caps fit` or `caps detect`.")]
 Budget = Annotated[str | None, Parameter(help="Another alarm budget than the model's.")]
 TimeColumn = Annotated[str | None, Parameter(help="Time column; recognised if left out.")]
+Bands = Annotated[
+    Flag,
+    Parameter(
+        help="Also write what was expected of each metric, and the range that counts as normal."
+    ),
+]
 Engine = Annotated[
     Literal["local", "ray"],
     Parameter(help='local: processes on this machine. ray: tasks of a Ray cluster (extra "ray").'),
