@@ -9,6 +9,7 @@ QUESTIONS = {
         "anomalous-training": "What is found where the training part has anomalies in it?",
         "kinds": "How often is the kind of an event right?",
         "objective": "What does the representation lose without the recombination loss?",
+        "bands": "Does the range of normal rows hold the share that it states?",
         "aggregation": "Max or Top5-mean over channels, with the whole of CAPS?",
     },
     "published": {

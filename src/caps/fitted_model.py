@@ -215,9 +215,13 @@ class FittedModel:
             silencer=self.silencer(),
         )
 
-    def score_frame(self, X: Any) -> Any:
-        """Score, p_value, flag, event number and contributions, aligned to the rows of `X`."""
-        return score_table(self.analyze(X))
+    def score_frame(self, X: Any, *, bands: bool = False) -> Any:
+        """Score, p_value, flag, event number and contributions, aligned to the rows of `X`.
+
+        With `bands` also what was expected of every channel, and the range around it (lower, upper)
+        that counts as normal.
+        """
+        return score_table(self.analyze(X), bands=bands)
 
     def events(self, X: Any) -> Any:
         """The events of `X` as a frame: when, how strong, of what kind, in which channels."""

@@ -71,6 +71,7 @@ def test_detect_writes_report_scores_events_and_model(
     given = pd.read_csv(metrics)
     assert scores["when"].equals(given["when"])
     assert scores["score"].between(0, 1).all()
+    assert "expected_load" not in scores
     events = pd.read_csv(folder / "events.csv")
     assert len(events) == len(facts["events"])
     for listed, event in zip(facts["events"], events.itertuples(), strict=True):
@@ -78,6 +79,10 @@ def test_detect_writes_report_scores_events_and_model(
         assert given["when"][event.start_row] == event.start
         assert (scores["event"][event.start_row : event.end_row] == event.event).all()
     loaded = CAPS.load(folder / "model")
+    run(capsys, "score", folder / "model", metrics, "--out", "banded.csv", "--bands")
+    banded, expected = pd.read_csv("banded.csv"), loaded.score_frame(metrics, bands=True)
+    for name in ("expected_load", "lower_load", "upper_heat"):
+        assert np.allclose(banded[name], expected[name], equal_nan=True)
     assert np.allclose(loaded.decision_function(metrics), scores["score"], atol=1e-9)
 
 

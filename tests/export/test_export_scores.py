@@ -25,6 +25,7 @@ def test_batch_scores_and_events_equal_those_of_torch(both_sides: Pair) -> None:
     ours, theirs = both_sides.exported.analyze(table()), both_sides.model.analyze(table())
     np.testing.assert_allclose(ours.score, theirs.score, rtol=0, atol=CLOSE)
     np.testing.assert_allclose(ours.scores.evidence, theirs.scores.evidence, rtol=1e-4, atol=1e-4)
+    np.testing.assert_array_equal(np.stack(ours.band), np.stack(theirs.band))
     assert np.isnan(ours.score[610:615]).all()
     assert ours.threshold == theirs.threshold
     assert [(e.start, e.end, e.peak) for e in ours.events] == [

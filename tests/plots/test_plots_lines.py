@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from caps.plots import Line, Timeline, thin_line
+from caps.plots import Line, Timeline, thin_line, thin_range
 
 
 def line_of(values: np.ndarray, points: int = 100, time: np.ndarray | None = None) -> Line:
@@ -126,3 +126,36 @@ def test_moments_are_told_as_finely_as_rows_lie_apart(step: str, written: str, h
 def test_times_without_a_step_keep_their_seconds() -> None:
     times = np.array(["2024-03-01T00:00:07", "2024-03-01T09:30:00"], dtype="datetime64[ns]")
     assert Timeline(2, times).moment(0) == "2024-03-01 00:00:07"
+
+
+@settings(max_examples=50)
+@given(st.integers(1, 700), st.integers(2, 100))
+def test_a_thinned_range_holds_every_row_of_it(rows: int, points: int) -> None:
+    rng = np.random.default_rng(rows)
+    lower = rng.normal(size=rows)
+    upper = lower + rng.uniform(size=rows)
+    found = thin_range(lower, upper, points, Timeline(rows))
+    assert len(found.rows) <= points
+    assert found.rows[0] == 0
+    assert found.rows[-1] == rows - 1
+    assert found.lower.min() == lower.min()
+    assert found.upper.max() == upper.max()
+    if rows <= points:
+        np.testing.assert_array_equal(found.lower, lower)
+
+
+def test_a_range_is_drawn_around_each_run_of_rows_that_has_one() -> None:
+    lower = np.array([0.0, 1.0, np.nan, np.nan, 2.0, 3.0])
+    outline = thin_range(lower, lower + 10, 100, Timeline(6)).outline
+    assert outline.rows.tolist() == [0, 1, 1, 0, 0, 4, 5, 5, 4, 4]
+    known = np.isfinite(outline.values)
+    assert outline.values[known].tolist() == [10, 11, 1, 0, 12, 13, 3, 2]
+    assert np.flatnonzero(~known).tolist() == [4, 9]
+    assert len(thin_range(np.empty(0), np.empty(0), 10, Timeline(0)).outline.rows) == 0
+
+
+def test_a_range_breaks_where_rows_were_left_out() -> None:
+    time = np.datetime64("2024-01-01") + np.array([0, 1, 2, 3, 40, 41, 42]) * np.timedelta64(1, "h")
+    found = thin_range(np.zeros(7), np.ones(7), 100, Timeline(7, time))
+    assert np.flatnonzero(np.isnan(found.lower)).tolist() == [4]
+    assert strokes(found.outline) == [[0, 1, 2, 3, 3, 2, 1, 0], [4, 5, 6, 6, 5, 4]]

@@ -10,6 +10,7 @@ import pytest
 from telemetry_report import telemetry_report
 
 from caps.report import Channel, Report, write_report
+from caps.scoring import Band
 from patience import PATIENCE, until
 
 if TYPE_CHECKING:
@@ -152,6 +153,29 @@ def test_the_pointer_reads_the_time_of_day(opened: Open) -> None:
             page.mouse.move(box["x"] + 500 + step, box["y"] + 60)
         text = page.locator("#overview-chart .hoverlayer").text_content() or ""
         return re.match(r"2024-03-\d\d \d\d:\d0requests", text) is not None
+
+    until(page, read)
+
+
+@pytest.mark.parametrize("size", [DESKTOP, PHONE])
+def test_what_was_expected_is_drawn_and_read(
+    opened: Open, tmp_path: Path, size: dict[str, int]
+) -> None:
+    values = 10 * np.sin(np.arange(300) / 20)
+    channel = Channel("load", values, Band(values + 1, values - 2, values + 4))
+    report = Report("x", (channel,), np.zeros(300), 0.5, band_share=0.99)
+    write_report(report, tmp_path / "report.html")
+    page = opened(tmp_path / "report.html", viewport=size)
+    assert page.locator(".legend .key.range").is_visible()
+    assert page.locator("#overview-chart .js-fill").count() == 2  # the range, and the score's
+    box = page.locator("#overview-chart .nsewdrag").first.bounding_box()
+    assert box is not None
+
+    def read() -> bool:
+        for step in range(3):
+            page.mouse.move(box["x"] + 150 + step, box["y"] + 60)
+        text = page.locator("#overview-chart .hoverlayer").text_content() or ""
+        return re.search(r"load, expected : \S+ \(\S+ to \S+\)", text) is not None
 
     until(page, read)
 

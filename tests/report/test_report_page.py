@@ -5,6 +5,7 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -12,7 +13,9 @@ import numpy as np
 import pytest
 from telemetry_report import BUDGETS, telemetry_report
 
+from caps.errors import InputError
 from caps.report import Channel, EventCard, Report, overview_figure, render_report, write_report
+from caps.scoring import Band
 
 EVIL = "<script>alert('x')</script>&\"%{y}"
 
@@ -161,6 +164,26 @@ def test_many_channels_and_events_make_a_bounded_page() -> None:
     assert "1000 strongest of 1899" in found.text
     names = [trace["name"] for trace in json.loads(found.data)["charts"]["overview"]["data"]]
     assert "c59" in names
+
+
+def test_what_was_expected_lies_under_what_was_measured() -> None:
+    values = np.arange(40.0)
+    band = Band(values + 1, values - 2, values + 4)
+    report = Report("x", (Channel("load", values, band),), np.zeros(40), 0.5, band_share=0.99)
+    found = Page(render_report(report))
+    assert "the range that holds 99% of normal rows" in found.text
+    chart = json.loads(found.data)["charts"]["overview"]
+    names = [trace["name"] for trace in chart["data"]]
+    assert names == ["load, range", "load, expected", "load", "score"]
+    np.testing.assert_array_equal(drawn(chart, "load, expected"), values + 1)
+    outline = drawn(chart, "load, range")
+    np.testing.assert_array_equal(outline[:-1], [*(values + 4), *(values - 2)[::-1]])
+    edges = chart["data"][1]["customdata"]
+    assert edges["shape"] == "40, 2"
+    assert len(base64.b64decode(edges["bdata"])) == 40 * 2 * 4
+    assert "range" not in Page(render_report(replace(report, band_share=None))).text
+    with pytest.raises(InputError, match="lower of channel 'load' has 3 rows"):
+        replace(report, channels=(Channel("load", values, Band(values, values[:3], values)),))
 
 
 def test_values_that_single_precision_would_blur_stay_exact() -> None:

@@ -47,9 +47,11 @@ SPEED = {
 }
 ARITHMETIC = {  # ends of what floats hold, units and facts of mathematics
     "network/networks.py": {"LARGEST"},
+    "scoring/bands.py": {"GOLDEN", "TAIL"},
     "scoring/calibration.py": {"LARGEST_LEVEL", "SECONDS"},
+    "scoring/channels.py": {"ROUNDING"},
     "scoring/evidence.py": {"LARGEST_LOGIT"},
-    "scoring/following.py": {"GOLDEN"},
+    "scoring/fitted.py": {"ROUNDING"},
     "scoring/standardiser.py": {"QUARTILE", "TENTH"},
     "stream/drift.py": {"GOLDEN"},
     "stream/stream.py": {"NANOSECOND"},

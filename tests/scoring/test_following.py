@@ -5,12 +5,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from caps.scoring.bands import Errors
 from caps.scoring.config import ScoringConfig
 from caps.scoring.following import Follower, pace_of, standardise_around
 from caps.scoring.standardiser import Standardiser
 
 CONFIG = ScoringConfig()
 USUAL = [Standardiser(0.0, 1.0), Standardiser(-2.0, 0.5)]
+ERRORS = Errors.of(np.abs(np.random.default_rng(0).standard_normal(5000)))
 PACE = 1024
 
 
@@ -21,7 +23,7 @@ def measured(rows: int, seed: int = 0, lifted: float = 0.0) -> np.ndarray:
 
 
 def follower(*, still: bool = False) -> Follower:
-    return Follower(USUAL, PACE, CONFIG, still=still)
+    return Follower(USUAL, ERRORS, PACE, CONFIG, still=still)
 
 
 @settings(max_examples=25)

@@ -78,6 +78,12 @@ def test_scores_are_those_of_the_saved_model(client: httpx.Client, folder: Path)
     expected = saved_model(folder).analyze(table)
     assert np.allclose(answer["score"], expected.score)
     assert answer["flag"] == expected.flag.tolist()
+    assert answer["bands"] is None
+    answer = client.post("/v1/models/pump/score", json=sent(table) | {"bands": True}).json()
+    for column, name in enumerate(("load", "heat")):
+        for what, values in expected.band._asdict().items():
+            found = np.array(answer["bands"][name][what], dtype=float)
+            assert np.allclose(found, values[:, column], equal_nan=True)
     assert answer["threshold"] == expected.threshold
     assert len(answer["events"]) == len(expected.events)
 
@@ -179,6 +185,12 @@ def test_lines_keep_what_stands_out_and_follow_the_zoom(client: httpx.Client) ->
     assert part["rows"] == [ROWS // 2 - 1, ROWS]
     assert [each["name"] for each in part["lines"]] == ["load", "heat"]
     assert len(part["score"]["x"]) == ROWS // 2 + 1
+    usual = part["expected"][0]
+    assert (usual["name"], len(usual["x"])) == ("load", len(usual["lower"]))
+    assert len(usual["outline"]["x"]) == len(usual["outline"]["y"]) > ROWS
+    assert whole["expected"] == []
+    few = client.get("/v1/models/pump/lines", params={"points": 2}).json()
+    assert len(few["expected"]) == 2
     rows = client.get("/v1/series/pump/rows", params={"left": middle, "right": right}).json()
     assert (rows["start"], rows["end"]) == (ROWS // 2, ROWS)
     assert rows["last"] == "2024-03-09 07:50"
@@ -192,6 +204,10 @@ def test_tables_and_report_can_be_downloaded(client: httpx.Client) -> None:
     assert table["start_row"].tolist() == [event["start_row"] for event in events]
     scores = pd.read_csv(io.BytesIO(client.get("/v1/models/pump/scores.csv").content))
     assert len(scores) == ROWS
+    assert "expected_load" not in scores
+    banded = client.get("/v1/models/pump/scores.csv", params={"bands": True})
+    banded = pd.read_csv(io.BytesIO(banded.content))
+    assert (banded["lower_heat"] <= banded["expected_heat"])[TRAIN:].mean() > 0.9
     report = client.get("/v1/models/pump/report")
     assert "attachment" in report.headers["content-disposition"]
     assert "<title>pump · CAPS report</title>" in report.text
@@ -322,7 +338,7 @@ def test_streams_score_as_rows_come_and_go_on_after_a_restart(
     updates = []
 
     def feed(client: httpx.Client, rows: pd.DataFrame) -> None:
-        answer = client.post("/v1/models/live/streams/a", json=sent(rows))
+        answer = client.post("/v1/models/live/streams/a", json=sent(rows) | {"bands": True})
         assert answer.status_code == 200, answer.text
         updates.append(answer.json())
 
@@ -343,9 +359,13 @@ def test_streams_score_as_rows_come_and_go_on_after_a_restart(
         last = client.delete("/v1/models/live/streams/a")
         assert last.status_code == 200
         assert client.delete("/v1/models/live/streams/a").status_code == 404
-        whole = client.post("/v1/models/live/score", json=sent(table.iloc[900:])).json()
+        asked = sent(table.iloc[900:]) | {"bands": True}
+        whole = client.post("/v1/models/live/score", json=asked).json()
     scores = [score for update in updates for score in update["score"]]
     assert np.allclose(scores, whole["score"], atol=1e-6)
+    upper = [each for update in updates for each in update["bands"]["load"]["upper"]]
+    expected = np.array(whole["bands"]["load"]["upper"], dtype=float)
+    assert np.allclose(np.array(upper, dtype=float), expected, equal_nan=True)
     assert updates[1]["counts"]["duplicate"] == 1
     assert updates[1]["refused"] == {"duplicate": 1}
     assert last.json()["refused"] == {"ahead": 1}

@@ -231,9 +231,12 @@ def test_the_pointer_reads_the_time_of_day(opened: Callable[..., "Page"]) -> Non
         for step in range(3):
             page.mouse.move(box["x"] + box["width"] / 2 + step, box["y"] + box["height"] / 2)
         text = page.locator(".chart .hoverlayer").first.text_content() or ""
-        return re.match(r"2024-03-0\d \d\d:\d0", text) is not None
+        expected = re.search(r"load, expected : \S+ \(\S+ to \S+\)", text)
+        return expected is not None and re.match(r"2024-03-0\d \d\d:\d0", text) is not None
 
     until(page, read)
+    assert page.locator(".chart .js-fill").count() >= 2  # the range of each channel
+    assert page.locator(".legend .key.range").first.is_visible()
 
 
 def test_deleting_asks_first(opened: Callable[..., "Page"], client: httpx.Client) -> None:

@@ -16,7 +16,7 @@ from caps.network.detector import Detector
 from caps.network.few_windows import few_logits
 from caps.scoring.spans import EventRules
 from caps.stream.storage import SavedStreams
-from caps.stream.stream import Stream
+from caps.stream.stream import Stream, Update
 from caps.training import seeded
 from untrained_weights import FAST, noisy_wave, save_untrained_weights
 
@@ -70,6 +70,28 @@ def feed(stream: Stream, frame: pd.DataFrame, at_once: int = 1) -> tuple[np.ndar
     updates.append(stream.finish())
     changes = [change for update in updates for change in update.changes]
     return np.concatenate([update.scores for update in updates]), changes
+
+
+def bands_of(updates: list[Update]) -> np.ndarray:
+    """(what, row, channel)."""
+    return np.concatenate([np.stack(update.band) for update in updates], axis=1)
+
+
+@pytest.mark.parametrize("size", [1, 7])
+def test_bands_of_a_stream_are_those_of_the_batch_after_a_restart_too(
+    model: CAPS, tmp_path: Path, size: int
+) -> None:
+    frame, stream = arrived(), model.stream()
+    values, times = frame[["load", "heat"]].to_numpy(), [*frame["time"]]
+    updates = [stream.extend(values[:600], times[:600])]
+    stream.save(tmp_path / "state")
+    again = model.stream(state=tmp_path / "state")
+    for first in range(600, len(frame), size):
+        part = slice(first, first + size)
+        updates.append(again.extend(values[part], times[part]))
+    expected = np.stack(model.analyze(frame).band)
+    np.testing.assert_allclose(bands_of(updates), expected, rtol=1e-9)
+    assert np.isfinite(expected[:, 10:200]).all()
 
 
 def assert_same_events(changes: list, model: CAPS, frame: pd.DataFrame) -> None:

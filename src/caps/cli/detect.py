@@ -7,6 +7,7 @@ from pathlib import Path
 from caps.artifacts import writing_together
 from caps.cli import results
 from caps.cli.options import (
+    Bands,
     Budget,
     Json,
     Known,
@@ -40,6 +41,7 @@ def detect(
     planned: PlannedFile = None,
     out: Path | None = None,
     format: results.TableFormat = "csv",
+    bands: Bands = False,
     json_output: Json = False,
 ) -> None:
     """Find the anomalies of a series: fit, score, threshold, events and report.
@@ -59,7 +61,7 @@ def detect(
 
     with writing_together(folder, kind=RESULTS, version=VERSION) as staging:
         write_report(run.report(), staging / "report.html")
-        results.write_scores(run.analysis, staging / scores)
+        results.write_scores(run.analysis, staging / scores, bands=bands)
         results.write_events(run.analysis, run.explained, staging / events)
         run.model.save(staging / "model")
     files = [folder / name for name in ("report.html", scores, events, "model")]
@@ -146,6 +148,7 @@ def score(
     reading: ReadOptions,
     alarms: Budget = None,
     planned: PlannedFile = None,
+    bands: Bands = False,
     json_output: Json = False,
 ) -> None:
     """Score every row of a file by a saved model.
@@ -158,7 +161,7 @@ def score(
     fitted, analysis = results.analyze_file(
         model, file, alarms=alarms, time=time, reading=reading, planned=planned
     )
-    results.write_scores(analysis, out)
+    results.write_scores(analysis, out, bands=bands)
     facts = {
         "rows": len(analysis.series),
         "flagged": int(analysis.flag.sum()),

@@ -22,6 +22,12 @@ PlannedFile = Annotated[
     Parameter(help="File of planned events, TOML or JSON: what happens in them is no alarm."),
 ]
 TimeColumn = Annotated[str | None, Parameter(help="Time column; recognised if left out.")]
+Bands = Annotated[
+    Flag,
+    Parameter(
+        help="Also write what was expected of each metric, and the range that counts as normal."
+    ),
+]
 Engine = Annotated[
     Literal["local", "ray"],
     Parameter(help='local: processes on this machine. ray: tasks of a Ray cluster (extra "ray").'),

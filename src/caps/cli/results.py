@@ -183,11 +183,11 @@ def write_table(frame: Any, path: Path) -> None:
     write_text(path, frame.to_csv(index=False, float_format="%.10g"))
 
 
-def write_scores(analysis: "Analysis", path: Path) -> None:
+def write_scores(analysis: "Analysis", path: Path, *, bands: bool) -> None:
     """Write the scores of all rows with their times, or with their numbers if there are none."""
     from caps.events import score_table  # a tenth of a second before anything is read
 
-    frame = score_table(analysis)
+    frame = score_table(analysis, bands=bands)
     if analysis.series.time is None:
         frame.insert(0, "row", range(len(frame)))
     write_table(frame, path)

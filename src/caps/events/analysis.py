@@ -17,7 +17,7 @@ from caps.events.silence import Silence
 from caps.events.silencer import Silencer
 from caps.events.staying import lasting_shift
 from caps.neighbours import Counterpart, counterpart_of, deviation
-from caps.scoring import EventRules, Fitted, LearnedChannel, Scores, carrying
+from caps.scoring import Band, EventRules, Fitted, LearnedChannel, Scores, carrying
 from caps.series import Series, write_moment
 
 # Association of the rows [start, end) of a scaled channel, given their counterpart, with every
@@ -94,6 +94,11 @@ class Analysis:
     def p_value(self) -> FloatArray:
         """How often a normal row scores at least as high."""
         return self.fitted.calibration.p_values(self.score)
+
+    @cached_property
+    def band(self) -> Band:
+        """What was expected of every row and the range that counts as normal: (time, channel)."""
+        return Band(*(each[self.rows] for each in self.fitted.band(self.scores)))
 
     @property
     def event_id(self) -> NDArray[np.intp]:

@@ -29,8 +29,11 @@ TYPES: dict[str, Any] = {
 }
 
 
-def score_table(analysis: Analysis) -> Any:
-    """One row for each row of the series: score, p_value, flag, event and contributions."""
+def score_table(analysis: Analysis, *, bands: bool = False) -> Any:
+    """One row for each row of the series: score, p_value, flag, event and contributions.
+
+    With `bands` also what was expected of every channel, and the range that counts as normal.
+    """
     columns: dict[str, Any] = {
         "score": analysis.score,
         "p_value": analysis.p_value,
@@ -41,6 +44,10 @@ def score_table(analysis: Analysis) -> Any:
     if len(names) > 1:
         shares = analysis.scores.contributions[analysis.rows]
         columns |= {f"{CONTRIBUTION}{name}": shares[:, at] for at, name in enumerate(names)}
+    for at, name in enumerate(names if bands else ()):
+        of_channel = f"_{name}" if len(names) > 1 else ""
+        for what, each in analysis.band._asdict().items():
+            columns[f"{what}{of_channel}"] = each[:, at]
     return analysis.series.frame(columns)
 
 

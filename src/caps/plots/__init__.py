@@ -19,7 +19,7 @@ from caps.plots.style import (
     tidy,
     write_png,
 )
-from caps.plots.timeline import Line, Timeline, thin_line
+from caps.plots.timeline import Line, Timeline, thin_line, thin_range
 
 __all__ = [
     "DARK",
@@ -47,6 +47,7 @@ __all__ = [
     "render_page",
     "sections_page",
     "thin_line",
+    "thin_range",
     "tidy",
     "write_png",
 ]

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from caps.plots.style import LIGHT, blank_figure, name_left, tidy
-from caps.plots.timeline import Timeline, thin_line
+from caps.plots.timeline import Timeline, thin_line, thin_range
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,7 +21,8 @@ MOST_POINTS = 4000  # of a line: twice what a screen is wide
 def draw(analysis: "Analysis") -> "Figure":
     """One panel for each channel, one for the score with its threshold; events are shaded.
 
-    A thin line beside an event is the subsequence of training that comes nearest to it.
+    Under each channel lies the range that counts as normal. A thin line beside an event is the
+    subsequence of training that comes nearest to it.
     """
     figure, panels = draw_lines(analysis)
     across = _across(Timeline.of(analysis.series))
@@ -46,8 +47,12 @@ def draw_lines(analysis: "Analysis") -> "tuple[Figure, list[Axes]]":
     figure = blank_figure(11, 1.3 * (len(names) + 1) + 0.7)
     panels = list(figure.subplots(len(names) + 1, 1, sharex=True, squeeze=False)[:, 0])
     timeline = Timeline.of(analysis.series)
-    for panel, name, values in zip(panels, names, analysis.series.values.T, strict=False):
-        _line(panel, name, values, timeline, LIGHT["--series"])
+    band = analysis.band
+    for column, (panel, name) in enumerate(zip(panels, names, strict=False)):
+        edges = thin_range(band.lower[:, column], band.upper[:, column], MOST_POINTS // 2, timeline)
+        across = _across(timeline)[edges.rows]
+        panel.fill_between(across, edges.lower, edges.upper, color=LIGHT["--range"], lw=0)
+        _line(panel, name, analysis.series.values[:, column], timeline, LIGHT["--series"])
     _line(panels[-1], "score", analysis.score, timeline, LIGHT["--score"])
     panels[-1].axhline(analysis.threshold, color=LIGHT["--event"], lw=0.9, ls="--")
     panels[-1].set_ylim(0, 1.02)

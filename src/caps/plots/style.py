@@ -24,6 +24,8 @@ ROLES = {  # on light, on dark; the last two digits of eight say how much covers
     "--series": ("#2f5f9e", "#79a9ea"),
     "--normal": ("#c77700", "#eaa64a"),
     "--past": ("#2e8b62", "#6cc9a0"),
+    "--expected": ("#5f8f98", "#7fb3bd"),
+    "--range": ("#3f8c9a3b", "#6fb7c642"),
     "--score": ("#5b4a8a", "#b7a6ea"),
     "--score-fill": ("#5b4a8a24", "#b7a6ea29"),
     "--event": ("#b8323f", "#f3808a"),

@@ -144,6 +144,50 @@ class Line:
         return np.asarray(known & ~before & ~after)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Range:
+    """Lower and upper edge by row; not-a-number where there is none."""
+
+    rows: Rows
+    lower: FloatArray
+    upper: FloatArray
+
+    @property
+    def outline(self) -> Line:
+        """Closed around every run of rows that has edges; the pen is lifted between them."""
+        known = np.isfinite(self.lower) & np.isfinite(self.upper)
+        edges = np.flatnonzero(np.diff(np.concatenate([[False], known, [False]])))
+        rows, values = [np.empty(0, np.intp)], [np.empty(0)]
+        for start, end in edges.reshape(-1, 2):
+            run = slice(start, end)
+            rows += [self.rows[run], self.rows[run][::-1], self.rows[start : start + 1]]
+            values += [self.upper[run], self.lower[run][::-1], np.array([np.nan])]
+        return Line(np.concatenate(rows), np.concatenate(values))
+
+
+def thin_range(
+    lower: FloatArray, upper: FloatArray, points: int, timeline: Timeline, start: int = 0
+) -> Range:
+    """A range over the rows from `start` on, with about `points` points on either edge.
+
+    Where rows share a point, it reaches from the least to the most of them.
+    """
+    width = max(1, -(-len(lower) // points))
+    first = np.arange(0, len(lower), width)
+    rows = np.minimum(first + width // 2, len(lower) - 1)
+    if not len(rows):
+        return Range(rows, lower, upper)
+    rows[0], rows[-1] = 0, len(lower) - 1
+    least, most = np.fmin.reduceat(lower, first), np.fmax.reduceat(upper, first)
+    gaps = timeline.gaps(longer_than=width) - start
+    after = np.unique(np.searchsorted(rows, gaps[(gaps > 0) & (gaps < len(lower))]))
+    return Range(
+        np.insert(rows, after, rows[after]) + start,
+        np.insert(least, after, np.nan),
+        np.insert(most, after, np.nan),
+    )
+
+
 def thin_line(values: FloatArray, points: int, timeline: Timeline, start: int = 0) -> Line:
     """Draw `values`, the rows from `start` on, with about `points` points."""
     values = np.where(np.isfinite(values), values, np.nan)

@@ -9,11 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caps.arrays import FloatArray
-from caps.plots import DARK, LIGHT, Timeline, painted, thin_line
+from caps.plots import DARK, LIGHT, Timeline, painted, thin_line, thin_range
 from caps.report.content import Channel, EventCard, Panel, Report
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
+
+    from caps.scoring import Band
 
 Chart = dict[str, Any]
 
@@ -37,6 +39,7 @@ CHANNELS_HEIGHT, CHANNEL_HEIGHT, SCORE_HEIGHT, PANEL_HEIGHT, BETWEEN = 240, 84, 
 TOP, LABELS, BOTTOM = 24, 20, 34  # the overview has labels above its lines
 MEASURED: Chart = {"color": "--series", "width": 1.3}
 COUNTERPART: Chart = {"color": "--normal", "width": 2.2, "dash": "dot"}
+EXPECTED: Chart = {"color": "--expected", "width": 1}
 PAST: Chart = {"color": "--past", "width": 1.1}
 SCORE: Chart = {"color": "--score", "width": 1.3}
 DAY = 86_400_000
@@ -92,6 +95,9 @@ def overview_chart(report: Report, timeline: Timeline) -> Chart:
     height = max(CHANNEL_HEIGHT, CHANNELS_HEIGHT // last)
     data: list[Chart] = []
     for index, channel in enumerate(channels):
+        if channel.band is not None:
+            # Half as many points: nobody looks for a spike of what was expected.
+            data += _range(channel.name, channel.band, index, points // 2, timeline)
         data += _line(channel.name, channel.values, index, points, timeline)
     score = _line("score", report.scores, last, points, timeline, line=SCORE)
     score[-1] |= {"fill": "tozeroy", "fillcolor": "--score-fill"}
@@ -255,6 +261,35 @@ def _line(
         "marker": {"color": line["color"], "size": 3},
     }
     return [dots, lines]
+
+
+def _range(name: str, band: "Band", index: int, points: int, timeline: Timeline) -> list[Chart]:
+    """The range that counts as normal, and a line of what was expected; both lie under values."""
+    outline = thin_range(band.lower, band.upper, points, timeline).outline
+    middle = thin_line(band.expected, points, timeline)
+    trace = {"type": "scatter", "mode": "lines", "xaxis": "x", "yaxis": f"y{_suffix(index)}"}
+    edges = np.column_stack([band.lower[middle.rows], band.upper[middle.rows]])
+    return [
+        {
+            **trace,
+            "name": _escaped(f"{name}, range"),
+            "x": timeline.positions(outline.rows),
+            "y": _compact(outline.values),
+            "fill": "toself",
+            "fillcolor": "--range",
+            "line": {"width": 0},
+            "hoverinfo": "skip",
+        },
+        {
+            **trace,
+            "name": _escaped(f"{name}, expected"),
+            "x": timeline.positions(middle.rows),
+            "y": _compact(middle.values),
+            "line": EXPECTED,
+            "customdata": _compact(edges),
+            "hovertemplate": "%{y} (%{customdata[0]:.5~g} to %{customdata[1]:.5~g})",
+        },
+    ]
 
 
 def _marks(report: Report, timeline: Timeline, score: int) -> tuple[list[Chart], list[Chart]]:

@@ -19,6 +19,7 @@ from caps.plots import Timeline
 if TYPE_CHECKING:
     from caps.estimator import CAPS
     from caps.events import Analysis, Explanation
+    from caps.scoring import Band
 
 Fact = str | int | float
 DIRECTIONS = ("up", "down", "both")
@@ -32,6 +33,7 @@ class Channel:
 
     name: str
     values: FloatArray  # (time,)
+    band: "Band | None" = None  # (time,), what was expected and the range that counts as normal
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -136,6 +138,7 @@ class Report:
     trained_on: str = ""
     budget: str = ""
     budgets: tuple[Budget, ...] = ()
+    band_share: float | None = None  # of normal rows, in the ranges of the channels
     notes: tuple[str, ...] = ()  # on the quality of the data
     model: Mapping[str, Fact] = field(default_factory=dict)
     run: Mapping[str, Fact] = field(default_factory=dict)
@@ -145,6 +148,9 @@ class Report:
         if not rows or not self.channels:
             raise InputError("a report without rows or channels", "give at least one of each")
         lengths = {f"channel {each.name!r}": len(each.values) for each in self.channels}
+        for each in self.channels:
+            for edge, values in (each.band._asdict() if each.band else {}).items():
+                lengths[f"{edge} of channel {each.name!r}"] = len(values)
         if self.time is not None:
             lengths["the time axis"] = len(self.time)
         for name, length in lengths.items():
@@ -220,7 +226,8 @@ def analysed_report(
     return Report(
         title=title,
         channels=tuple(
-            Channel(name, series.values[:, index]) for index, name in enumerate(series.channels)
+            Channel(name, series.values[:, index], _band(analysis, index))
+            for index, name in enumerate(series.channels)
         ),
         scores=analysis.score,
         threshold=analysis.threshold,
@@ -232,6 +239,7 @@ def analysed_report(
         trained_on=model.learned_.part,
         budget=str(model.alarms),
         budgets=budgets_of(analysis, [str(model.alarms), *names]),
+        band_share=analysis.fitted.config.scoring.band_share,
         notes=tuple(notes),
         model={
             **detector,
@@ -242,6 +250,12 @@ def analysed_report(
         },
         run={"caps": caps.__version__, "seed": facts["seed"], "seconds": round(seconds, 1)},
     )
+
+
+def _band(analysis: "Analysis", column: int) -> "Band | None":
+    """That of one channel; None where nothing is known of any row."""
+    band = type(analysis.band)(*(each[:, column] for each in analysis.band))
+    return band if np.isfinite(band.lower).any() else None
 
 
 def budgets_of(analysis: "Analysis", names: Sequence[str]) -> tuple[Budget, ...]:

@@ -127,7 +127,8 @@ def _encoded(array: object) -> dict[str, str]:
         raise TypeError(f"{type(array).__name__} cannot be drawn")
     little = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
     dtype = {4: "f4", 8: "f8"}[array.dtype.itemsize]
-    return {"dtype": dtype, "bdata": base64.b64encode(little.tobytes()).decode("ascii")}
+    encoded = {"dtype": dtype, "bdata": base64.b64encode(little.tobytes()).decode("ascii")}
+    return encoded if array.ndim == 1 else encoded | {"shape": ", ".join(map(str, array.shape))}
 
 
 def summary(report: Report, timeline: Timeline) -> str:

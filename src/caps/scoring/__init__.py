@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from caps.lazy import on_first_use
 
 if TYPE_CHECKING:
+    from caps.scoring.bands import Band
     from caps.scoring.calibration import Calibration, alarm_rate, calibrate
     from caps.scoring.channels import LearnedChannel
     from caps.scoring.config import (
@@ -42,6 +43,7 @@ __all__ = [
     "NOTABLE",
     "OPTIONS",
     "Aggregate",
+    "Band",
     "Calibration",
     "CalibrationConfig",
     "CounterConfig",

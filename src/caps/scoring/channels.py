@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from caps.arrays import FloatArray, Singles
 from caps.network import RowDetector
+from caps.scoring.bands import Band
 from caps.scoring.calibration import Calibration
 from caps.scoring.combination import combine_with_detector
 from caps.scoring.context import ScoringContext
@@ -16,6 +17,8 @@ from caps.scoring.level import LevelRange
 from caps.scoring.memory import Memory, Recall
 from caps.scoring.standardiser import Standardiser
 from caps.series import CLIP
+
+ROUNDING = 1e-6  # of the way between two values that are kept in single precision
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,6 +32,11 @@ class Channel(ABC):
     @property
     def fresh(self) -> float:
         """From what on a row is odd by itself; not-a-number where no rows were compared."""
+        return float("nan")
+
+    @property
+    def lowest(self) -> float:
+        """Row of training, scaled; not-a-number where no range rests on them."""
         return float("nan")
 
     @abstractmethod
@@ -66,16 +74,24 @@ class ConstantChannel(Channel):
         away = np.abs(context.asked(context.values[:, column]) - self.value)
         moved = away > context.config.resolution * abs(self.value)
         evidence = self._never_seen(context, column, moved)
+        constant = np.where(np.isfinite(evidence), 0.0, np.nan)  # scaled, the value is zero
+        band = Band(constant, constant, constant)
         if self.memory is not None:
             recall = self.memory.evidence(context, column)
             weight = context.config.constant_memory
-            return Recall(evidence + weight * np.maximum(recall.evidence, 0.0), evidence)
-        return Recall(evidence, evidence)
+            much = evidence + weight * np.maximum(recall.evidence, 0.0)
+            return Recall(much, evidence, band=band)
+        return Recall(evidence, evidence, band=band)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BinaryChannel(Channel):
     """Only switched between two values in training: a third one counts."""
+
+    @property
+    def lowest(self) -> float:
+        """Of the two."""
+        return float(np.nanmin(self.bank))
 
     def evidence(self, context: ScoringContext, column: int) -> Recall:
         """That of a value never seen."""
@@ -84,7 +100,11 @@ class BinaryChannel(Channel):
         away = np.abs(scaled[:, None] - known).min(axis=1)
         third = away > context.config.same * np.ptp(known)
         evidence = self._never_seen(context, column, third)
-        return Recall(evidence, evidence)
+        # Either is expected, and none more than the other.
+        beyond = ROUNDING * np.ptp(known)
+        edges = np.array([np.nan, known[0] - beyond, known[1] + beyond])
+        band = Band(*np.where(np.isfinite(evidence), edges[:, None], np.nan))
+        return Recall(evidence, evidence, band=band)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -103,9 +123,14 @@ class LearnedChannel(Channel):
         """By what is local to rows of training."""
         return float("nan") if self.memory is None else self.calibration.rules.fresh
 
+    @property
+    def lowest(self) -> float:
+        """Of those remembered."""
+        return float("nan") if self.memory is None else self.memory.lowest
+
     def evidence(self, context: ScoringContext, column: int) -> Recall:
         """That of its logits, or of its level where that says more."""
-        logits, local, quiet = channel_logits(
+        logits, local, quiet, band = channel_logits(
             self.detector, self.memory, self.standardiser, context, column
         )
         evidence = np.maximum(tail_evidence(self.calibration, logits), quiet)
@@ -117,7 +142,8 @@ class LearnedChannel(Channel):
         if self.memory is None:
             return Recall(evidence, evidence)
         # What is quiet is foretold well, and still odd in every row.
-        return Recall(evidence, np.maximum(local, self.fresh * quiet / context.config.quiet_fresh))
+        local = np.maximum(local, self.fresh * quiet / context.config.quiet_fresh)
+        return Recall(evidence, local, band=band)
 
 
 def channel_logits(

@@ -58,6 +58,8 @@ class ScoringConfig(Configuration):
     refreshes: int = 32  # in that span: quantiles are taken anew
     slack_mean: float = 0.25  # in std: what drift has to exceed to be allowed for
     slack_std: float = 1.25  # times
+    # Of normal rows, inside of the range around what was expected of them.
+    band_share: float = 0.99
 
     # Channels.
     resolution: float = 1e-12  # of a constant's size: smaller differences are rounding

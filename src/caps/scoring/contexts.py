@@ -13,6 +13,7 @@ from caps.neighbours import (
     expected_beside,
     paa_of_windows,
 )
+from caps.scoring.bands import middle
 from caps.scoring.bank import Bank
 from caps.scoring.config import ModelConfig
 
@@ -25,6 +26,7 @@ class LiveMeasures(NamedTuple):
     ahead: FloatArray  # (form, length, horizon, row), how badly a block that ends there is foretold
     contexts: FloatArray  # the same shape, lengths that echo: how new the context of the block is
     new: FloatArray  # (form, length, row), how new the subsequence is that ends there
+    expected: FloatArray  # (row,), by the contexts that end just before
 
 
 class Found(NamedTuple):
@@ -85,7 +87,9 @@ class RecentContexts:
             ahead[:, :, number] = block_errors(observed, found.expected[:horizon, ..., ended])
             contexts[:, :, number] = found.new[:, : self.echoing, ended]
         ahead += self.config.scoring.floor
-        return LiveMeasures(np.log(ahead, out=ahead), contexts, found.new[..., reach:])
+        next_rows = found.expected[0, ..., reach - 1 : reach - 1 + rows]
+        expected = middle(next_rows.reshape(-1, rows))
+        return LiveMeasures(np.log(ahead, out=ahead), contexts, found.new[..., reach:], expected)
 
     def _look_up(
         self, values: FloatArray, first: int, last: int, overlap: TrainingOverlap

@@ -12,6 +12,7 @@ from caps.arrays import FloatArray, Rows
 from caps.errors import InputError
 from caps.jobs import single_products
 from caps.neighbours import TrainingOverlap, overlap_at, overlap_by_values
+from caps.scoring.bands import Band
 from caps.scoring.calibration import Calibration, alarm_rate
 from caps.scoring.channels import Channel, ConstantChannel, LearnedChannel
 from caps.scoring.config import ModelConfig
@@ -23,6 +24,7 @@ from caps.scoring.following import Follower
 from caps.scoring.memory import Memory
 from caps.series import Scaler, Series
 
+ROUNDING = 1e-4  # std of training: its rows are kept in single precision
 USED_UP = 0.9  # of a budget: less is a budget that no threshold reaches
 
 
@@ -34,6 +36,7 @@ class Scores:
     evidence: FloatArray  # (time, channel)
     overlap: TrainingOverlap = NEW  # rows that were not compared with themselves
     local: FloatArray = field(default_factory=lambda: np.zeros(0))  # of each row by itself
+    band: Band | None = None  # scaled (time, channel)
 
     @property
     def contributions(self) -> FloatArray:
@@ -153,6 +156,21 @@ class Fitted:
         with single_products() if last is None else nullcontext():
             return score_channels(self.channels, self.aggregate, context)
 
+    def band(self, scores: Scores) -> Band:
+        """What was expected of the rows scored and what counts as normal, in the units of the data.
+
+        (time, channel); of counters, those of their rates. Where training never was below zero, the
+        range does not reach there either, unless less than zero is expected.
+        """
+        if scores.band is None:
+            unknown = np.full(scores.evidence.shape, np.nan)
+            return Band(unknown, unknown, unknown)
+        expected, lower, upper = self.scaler.inverse(np.stack(scores.band))
+        zero = -self.scaler.centre / self.scaler.scale - ROUNDING
+        lowest = np.array([channel.lowest for channel in self.channels])
+        cut = (lowest >= zero) & (lower < 0) & ~(expected < 0)
+        return Band(expected, np.where(cut, 0.0, lower), upper)
+
     def followers(self) -> dict[int, Follower]:
         """What is usual in every channel with a memory, before any row has come: for streams."""
         return {column: memory.follower() for column, memory in self._memories.items()}
@@ -212,7 +230,11 @@ def score_channels(
     # Of a channel where odd rows are usual, one says less: its share is taken off.
     fresh = np.array([channel.fresh for channel in channels])
     local -= np.nan_to_num(fresh - np.fmin.reduce(fresh))
-    return Scores(score, evidence, context.overlap, combine_local(local, evidence))
+    bands = np.full((3, *evidence.shape), np.nan)
+    for column, each in enumerate(said):
+        if each.band is not None:
+            bands[..., column] = each.band
+    return Scores(score, evidence, context.overlap, combine_local(local, evidence), Band(*bands))
 
 
 def combine_local(local: FloatArray, evidence: FloatArray) -> FloatArray:

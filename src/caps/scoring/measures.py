@@ -20,6 +20,7 @@ from caps.neighbours import (
     observed_share,
     paa,
 )
+from caps.scoring.bands import middle
 from caps.scoring.bank import Bank
 from caps.scoring.calendar import Calendar
 from caps.scoring.combination import mean_between
@@ -31,8 +32,12 @@ PIECE = (
     1024  # subsequences that a thread looks up at a time: what is expected beside them fits a cache
 )
 
-What = Literal["new", "sparse", "ahead", "behind", "context", "quiet", "calendar"]
+What = Literal[
+    "new", "sparse", "ahead", "behind", "context", "quiet", "calendar", "after", "before"
+]
 Side = Literal["ahead", "behind"]
+# What was expected of the very row beside subsequences, from either side: no measure, but a value.
+EXPECTED: dict[Side, What] = {"ahead": "after", "behind": "before"}
 
 
 class Part(NamedTuple):
@@ -126,7 +131,8 @@ class Measuring:
         measured: Measured = {}
         for part, each in found.items():
             if part.horizon:
-                offset = length + part.horizon - 1 if part.what == "ahead" else -part.horizon
+                onward = part.what in ("ahead", EXPECTED["ahead"])
+                offset = length + part.horizon - 1 if onward else -part.horizon
                 measured[part] = _placed(each, offset, rows)
             else:
                 sided = length >= config.long_length
@@ -155,6 +161,9 @@ class Measuring:
             offsets = length + steps if side == "ahead" else -1 - steps
             expected = expected_beside(index, self.bank.edged, found, offsets)
             observed = self._at(starts, offsets)
+            measured[Part(EXPECTED[side], length, horizon=1)] = middle(
+                expected[0].reshape(-1, len(starts))
+            )
             for horizon in config.horizons:
                 errors = block_errors(observed[:horizon], expected[:horizon])
                 for form, each in zip(FORMS, np.log(errors + floor), strict=True):

@@ -16,6 +16,7 @@ import numpy as np
 from caps.arrays import BoolArray, FloatArray, Rows, Singles
 from caps.errors import ArtifactError
 from caps.neighbours import FORMS, training_rows
+from caps.scoring.bands import Band, Errors, middle
 from caps.scoring.bank import Bank
 from caps.scoring.calendar import cycles_of
 from caps.scoring.combination import (
@@ -29,8 +30,14 @@ from caps.scoring.combination import (
 from caps.scoring.config import ModelConfig, ScoringConfig
 from caps.scoring.context import ScoringContext
 from caps.scoring.contexts import RecentContexts
-from caps.scoring.following import Follower, pace_of, standardise_around
-from caps.scoring.measures import Measured, Measuring, Part, Side, What
+from caps.scoring.following import (
+    Follower,
+    pace_of,
+    standardise_around,
+    usual_width,
+    widths_around,
+)
+from caps.scoring.measures import EXPECTED, Measured, Measuring, Part, Side, What
 from caps.scoring.standardiser import Standardiser
 
 Standardisers = Mapping[Part, Standardiser]
@@ -42,6 +49,7 @@ class Recall(NamedTuple):
     evidence: FloatArray  # 0 or less is normal; not-a-number where unobserved
     local: FloatArray  # of the row itself, whatever its surroundings: where events begin and end
     quiet: FloatArray | float = 0.0  # evidence as -log p that the channel has lost its variability
+    band: Band | None = None  # scaled; None where nothing is expected
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +61,7 @@ class Memory:
     causal: bool = False  # rows by those before them alone
     cycles: tuple[int, ...] = ()  # rows of a day and of a week, where its rows have times
     standardisers: Standardisers = field(default_factory=dict)
+    errors: Errors = field(default_factory=lambda: Errors.of(np.zeros(0)))
     config: ModelConfig = field(default_factory=ModelConfig)
 
     @classmethod
@@ -84,7 +93,8 @@ class Memory:
         )
         if causal:
             live = blank._live(measuring)
-            measured = dict(zip(blank._parts(), live, strict=True))
+            measured = dict(zip(blank._parts(), live[:-1], strict=True))
+            expected = live[-1]
             if then is not None:
                 context, column = then
                 context.measured[column] = live[:, len(rows) - len(context.scaled) :]
@@ -92,15 +102,16 @@ class Memory:
             lengths = list(measuring.lengths())
             others = measuring.calendar(cycles), measuring.quiet()
             measured = {part: each for some in (*lengths, *others) for part, each in some.items()}
+            expected = middle([each for some in lengths for each in _expected(some)])
             if then is not None and len(then[0].scaled) == len(rows):
                 context, column = then
                 context.measured[column] = lengths
         usual = {part: _usual(part, measured[part], config.scoring) for part in blank._parts()}
-        return blank._knowing(usual)
+        return blank._knowing(usual, Errors.of(np.abs(rows[:, 0] - expected)))
 
-    def _knowing(self, standardisers: Standardisers) -> Self:
+    def _knowing(self, standardisers: Standardisers, errors: Errors) -> Self:
         """The same with what is usual; its rows are not indexed again."""
-        known = replace(self, standardisers=standardisers)
+        known = replace(self, standardisers=standardisers, errors=errors)
         known.__dict__["bank"] = self.bank
         return known
 
@@ -117,6 +128,11 @@ class Memory:
         reach = max(lengths, default=0) + max(config.horizons) - 1
         return max(reach, *self.config.scoring.quiet_rows)
 
+    @cached_property
+    def lowest(self) -> float:
+        """Of its rows."""
+        return float(np.nanmin(self.rows))
+
     @property
     def pace(self) -> int:
         """Rows over which what is usual is followed."""
@@ -131,7 +147,7 @@ class Memory:
     def follower(self, *, still: bool = False) -> Follower:
         """What is usual by the past alone, before any row has come."""
         usual = list(self.standardisers.values())
-        return Follower(usual, self.pace, self.config.scoring, still=still)
+        return Follower(usual, self.errors, self.pace, self.config.scoring, still=still)
 
     def recent_contexts(self) -> RecentContexts:
         """What foretells the next rows by the past alone, before any row has come."""
@@ -143,7 +159,7 @@ class Memory:
         said = self._by_the_past(measuring) if context.causal else self._in_hindsight(measuring)
         seen = np.isfinite(context.asked(context.scaled[:, column]))
         evidence, local = (_known(each, seen) for each in said[:2])
-        return Recall(evidence, local, said.quiet)
+        return Recall(evidence, local, said.quiet, said.band)
 
     def _measuring(self, context: ScoringContext, column: int) -> Measuring:
         return Measuring(self.bank, context, column, self.config)
@@ -152,13 +168,15 @@ class Memory:
         config, context = self.config.scoring, measuring.context
         subsequences: list[FloatArray] = []
         blocks: dict[tuple[str, int], list[FloatArray]] = {}  # of every length, by side and horizon
+        expected: list[FloatArray] = []
         for measured in measuring.lengths():
+            expected += _expected(measured)
             new = {part: each for part, each in measured.items() if not part.horizon}
             if new:
                 standardised = self._around(new, self.novelty_pace, context)
                 novelty = soft_maximum(standardised.values(), config.sharpness_of_parts)
                 subsequences.append(novelty)
-            beside = {part: each for part, each in measured.items() if part.horizon}
+            beside = {part: each for part, each in measured.items() if part.what in EXPECTED}
             of_forms: dict[tuple[str, int], list[FloatArray]] = {}
             for part, each in self._around(beside, self.pace, context).items():
                 of_forms.setdefault((part.what, part.horizon), []).append(each)
@@ -181,7 +199,17 @@ class Memory:
             return Recall(np.zeros(1), np.zeros(1), self._quiet(whole))
         evidence = in_hindsight(said, subsequences, config, by_clock)
         local = np.fmax.reduce([said[min(said)], *by_clock])
-        return Recall(evidence, local, self._quiet(whole))
+        band = self._band(middle(expected), measuring)
+        return Recall(evidence, local, self._quiet(whole), band)
+
+    def _band(self, expected: FloatArray, measuring: Measuring) -> Band:
+        """In hindsight; nothing of what was not observed."""
+        context, config = measuring.context, self.config.scoring
+        errors = np.abs(measuring.values - expected)
+        widths: FloatArray | float = usual_width(self.errors, config)
+        if context.follows:
+            widths = widths_around(errors, self.errors, self.pace, config)
+        return Band.around(np.where(np.isfinite(errors), expected, np.nan), widths)
 
     def _by_the_past(self, measuring: Measuring) -> Recall:
         config, context, order = self.config.scoring, measuring.context, self._live_order
@@ -191,8 +219,13 @@ class Memory:
         follower = context.followers.get(measuring.column) if context.followers else None
         follower = follower or self.follower(still=not context.follows)
         # A gap, however long, is no time in which anything could become usual.
-        seen = np.isfinite(context.asked(measuring.values))
+        values = context.asked(measuring.values)
+        seen = np.isfinite(values)
+        stacked, expected = stacked[:-1], np.where(seen, stacked[-1], np.nan)
         stacked[:, seen] = follower.standardise(stacked[:, seen])
+        widths = np.full(len(values), np.nan)
+        widths[seen] = follower.widths.follow(np.abs(values - expected)[seen])
+        band = Band.around(expected, widths)
         ahead = stacked[order.ahead]
         # With the oddness of the context and without it: what remains is no echo.
         ahead = np.stack([ahead, ahead], axis=2)
@@ -207,20 +240,21 @@ class Memory:
         by_clock = self._by_the_clock(list(stacked[order.calendar]))
         evidence = by_the_past(blocks, new, list(subsequences), config, by_clock)
         local = np.fmax.reduce([new[min(new)], *by_clock])
-        return Recall(evidence, local, self._quiet(list(stacked[order.quiet])))
+        return Recall(evidence, local, self._quiet(list(stacked[order.quiet])), band)
 
     def _live(self, measuring: Measuring) -> FloatArray:
-        """What is measured by the past alone: (part, row)."""
+        """What is measured by the past alone, and what was expected: (part and that, row)."""
         context, column = measuring.context, measuring.column
         recent = context.recent[column] if context.recent else self.recent_contexts()
         measured = recent.measure(measuring.values, context.first, context.overlap)
         order = self._live_order
-        stacked = np.empty((sum(rows.size for rows in order), context.last))
+        stacked = np.empty((sum(rows.size for rows in order) + 1, context.last))
+        *of_contexts, stacked[-1] = measured
         others = (
             np.array(list(each.values())).reshape(-1, context.last)
             for each in (measuring.calendar(self.cycles), measuring.quiet())
         )
-        for rows, each in zip(order, (*measured, *others), strict=True):
+        for rows, each in zip(order, (*of_contexts, *others), strict=True):
             stacked[rows] = each
         return stacked
 
@@ -282,13 +316,14 @@ class Memory:
             "causal": self.causal,
             "cycles": list(self.cycles),
             "standardisers": listed,
+            "errors": self.errors.to_list(),
         }
 
     @classmethod
     def from_dict(cls, facts: Mapping[str, Any], rows: Singles, config: ModelConfig) -> Self:
         """The memory that `to_dict` described; other or missing keys are errors."""
         try:
-            if set(facts) != {"first", "causal", "cycles", "standardisers"}:
+            if set(facts) != {"first", "causal", "cycles", "standardisers", "errors"}:
                 raise ValueError("odd or missing keys")
             cycles = tuple(int(each) for each in facts["cycles"])
             if any(not 0 < each <= len(rows) for each in cycles):
@@ -299,9 +334,10 @@ class Memory:
             if not blank.bank.indices or set(listed) != {part.key for part in parts}:
                 raise ValueError("its parts do not fit its rows")
             usual = {part: Standardiser.from_list(listed[part.key]) for part in parts}
+            errors = Errors.from_list(facts["errors"])
         except (KeyError, TypeError, ValueError) as error:
             raise ArtifactError(f"a memory cannot be read ({error})", "fit it again") from None
-        return blank._knowing(usual)
+        return blank._knowing(usual, errors)
 
     def _parts(self) -> Iterator[Part]:
         """All that is measured, in order."""
@@ -341,6 +377,11 @@ class _LiveOrder(NamedTuple):
 def _known(evidence: FloatArray, seen: BoolArray) -> FloatArray:
     """Of the rows that were seen; none where nothing can be compared."""
     return np.where(seen, np.where(np.isfinite(evidence), evidence, 0.0), np.nan)
+
+
+def _expected(measured: Measured) -> list[FloatArray]:
+    """What subsequences of one length make to be expected of every row, from either side."""
+    return [each for part, each in measured.items() if part.what in EXPECTED.values()]
 
 
 def _usual(part: Part, measured: FloatArray, config: ScoringConfig) -> Standardiser:

@@ -12,7 +12,7 @@ from caps.estimator import CAPS
 from caps.events import Analysis, ChannelView, Nearest, event_table, score_table
 from caps.events import Event as FoundEvent
 from caps.report import KINDS, analysed_report, budgets_of, rarity, render_report
-from caps.scoring import alarm_rate, carrying
+from caps.scoring import Band, alarm_rate, carrying
 from caps.series import write_moment
 from caps.serve.files import FitFacts
 from caps.serve.lines import Axis, listed
@@ -49,8 +49,14 @@ class Found:
         return made
 
     def lines(self, window: Window) -> Lines:
-        """Channels and score as a chart shows them."""
-        drawn = self.axis.lines(window, self.model.fitted_.names)
+        """Channels, what was expected of them, and score as a chart shows them."""
+        names = self.model.fitted_.names
+        drawn = self.axis.lines(window, names)
+        for line in drawn.lines:
+            if line.name in names:
+                of_channel = (each[:, names.index(line.name)] for each in self.analysis.band)
+                given = Band(*of_channel), drawn.rows, max(2, window.points // 2)
+                drawn.expected.append(self.axis.expected(line.name, *given))
         drawn.score = self.axis.line("score", self.analysis.score, drawn.rows, window.points)
         return drawn
 
@@ -63,6 +69,7 @@ class Found:
             expected=alarms.expected,
             alarms=str(self.model.alarms),
             fit=self.fit,
+            band_share=self.analysis.fitted.config.scoring.band_share,
             train=self.train,
             training=None if self.train is None else self.axis.timeline.extent(*self.train),
             events=events_of(self.analysis, self.axis),
@@ -108,9 +115,9 @@ class Found:
         frame = event_table(self.analysis, self.analysis.explanations())
         return str(frame.to_csv(index=False, float_format="%.10g"))
 
-    def scores_csv(self) -> str:
-        """Score, p-value, flag and event of every row as a table."""
-        frame = score_table(self.analysis)
+    def scores_csv(self, *, bands: bool) -> str:
+        """Score, p-value, flag and event of every row as a table, with bands if asked for."""
+        frame = score_table(self.analysis, bands=bands)
         if self.analysis.series.time is None:
             frame.insert(0, "row", range(len(frame)))
         return str(frame.to_csv(index=False, float_format="%.10g"))

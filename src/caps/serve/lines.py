@@ -6,10 +6,21 @@ from functools import cached_property
 import numpy as np
 
 from caps.arrays import FloatArray
-from caps.plots import Timeline, thin_line
-from caps.scoring import FitOptions, rows_to_learn
+from caps.plots import Line as ThinLine
+from caps.plots import Timeline, thin_line, thin_range
+from caps.scoring import Band, FitOptions, rows_to_learn
 from caps.series import Series
-from caps.serve.schemas import Line, Lines, Mark, Proposal, Rows, Span, Window
+from caps.serve.schemas import (
+    ExpectedLine,
+    Line,
+    Lines,
+    Mark,
+    Proposal,
+    RowBand,
+    Rows,
+    Span,
+    Window,
+)
 
 
 class Axis:
@@ -84,8 +95,32 @@ class Axis:
     def line(self, name: str, values: FloatArray, rows: tuple[int, int], points: int) -> Line:
         """A line through the values of some rows."""
         start, end = rows
-        thinned = thin_line(values[start:end], points, self.timeline, start)
-        return Line(name=name, x=self.positions[thinned.rows].tolist(), y=listed(thinned.values))
+        return self._drawn(name, thin_line(values[start:end], points, self.timeline, start))
+
+    def expected(self, name: str, band: Band, rows: tuple[int, int], points: int) -> ExpectedLine:
+        """What was expected of some rows of a channel, and the range that counts as normal."""
+        start, end = rows
+        middle = thin_line(band.expected[start:end], points, self.timeline, start)
+        edges = thin_range(
+            band.lower[start:end], band.upper[start:end], points, self.timeline, start
+        )
+        return ExpectedLine(
+            **self._drawn(name, middle).model_dump(),
+            lower=listed(band.lower[middle.rows]),
+            upper=listed(band.upper[middle.rows]),
+            outline=self._drawn(name, edges.outline),
+        )
+
+    def _drawn(self, name: str, line: ThinLine) -> Line:
+        return Line(name=name, x=self.positions[line.rows].tolist(), y=listed(line.values))
+
+
+def bands_of(names: Sequence[str], band: Band) -> dict[str, RowBand]:
+    """Bands (time, channel) by channel, as JSON can hold them."""
+    return {
+        name: RowBand(**{what: listed(each[:, at]) for what, each in band._asdict().items()})
+        for at, name in enumerate(names)
+    }
 
 
 def listed(values: FloatArray) -> list[float | None]:

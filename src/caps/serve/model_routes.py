@@ -10,12 +10,13 @@ from caps.scoring import FitOptions, alarm_rate, rows_to_learn, spans_of
 from caps.series import Series, read
 from caps.serve.files import Marks
 from caps.serve.found import Found, events_of
-from caps.serve.lines import Axis, listed
+from caps.serve.lines import Axis, bands_of, listed
 from caps.serve.refusals import missing, taken
 from caps.serve.schemas import (
     Alarms,
     Asked,
     AskedOfFit,
+    AskedScores,
     BudgetFacts,
     Events,
     Explained,
@@ -145,9 +146,11 @@ def model_routes(service: Service) -> APIRouter:
         return _download(text, "text/csv", f"{name}-events.csv")
 
     @router.get("/{name}/scores.csv", responses=known | _file("text/csv"), response_class=Response)
-    async def scores_file(name: Name, asked: Annotated[Asked, Query()]) -> Response:
-        """Score, p-value, flag and event of every row as CSV."""
-        text = await service.query(name, asked, Found.scores_csv, quick=False)
+    async def scores_file(name: Name, asked: Annotated[AskedScores, Query()]) -> Response:
+        """Score, p-value, flag and event of every row as CSV, with bands if asked for."""
+        text = await service.query(
+            name, asked, lambda found: found.scores_csv(bands=asked.bands), quick=False
+        )
         return _download(text, "text/csv", f"{name}-scores.csv")
 
     @router.get("/{name}/report", responses=known | _file("text/html"), response_class=Response)
@@ -233,6 +236,7 @@ def score_rows(service: Service, name: str, request: ScoreRequest) -> Scores:
         flag=analysis.flag.tolist(),
         threshold=analysis.threshold,
         events=events_of(analysis, Axis(series)),
+        bands=bands_of(analysis.fitted.names, analysis.band) if request.bands else None,
     )
 
 

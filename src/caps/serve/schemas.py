@@ -101,6 +101,14 @@ class Asked(BaseModel):
     alarms: Budget | None = Field(None, description="an alarm budget; the model's own if left out")
 
 
+class AskedScores(Asked):
+    """What a file of scores is to hold."""
+
+    bands: bool = Field(
+        False, description="also what was expected and the range that counts as normal"
+    )
+
+
 class AskedOfFit(Asked):
     """The same of a fit that is known."""
 
@@ -135,6 +143,14 @@ class Line(BaseModel):
     y: list[float | None]
 
 
+class ExpectedLine(Line):
+    """What was expected of a channel, the range that counts as normal there, and its outline."""
+
+    lower: list[float | None]
+    upper: list[float | None]
+    outline: Line
+
+
 class Lines(BaseModel):
     """Part of a series as a chart shows it: thinned by minimum and maximum."""
 
@@ -145,6 +161,9 @@ class Lines(BaseModel):
     step: Position
     rows: tuple[int, int] = Field(description="rows shown, the end exclusive")
     lines: list[Line]
+    expected: list[ExpectedLine] = Field(
+        default_factory=list, description="of the channels that a model knows"
+    )
     score: Line | None = None
 
 
@@ -249,6 +268,9 @@ class ScoreRequest(Strict):
     time: Annotated[list[str], Rowwise] | None = Field(
         None, description="times in order, like 2024-03-01T12:00"
     )
+    bands: bool = Field(
+        False, description="answer also what was expected and the range that counts as normal"
+    )
 
     @model_validator(mode="after")
     def _check_lengths(self) -> "ScoreRequest":
@@ -292,6 +314,17 @@ class EventChange(AnyEvent):
     contributions: dict[str, float]
 
 
+class RowBand(BaseModel):
+    """What was expected of a channel in each row, and the range that counts as normal."""
+
+    expected: list[float | None]
+    lower: list[float | None]
+    upper: list[float | None]
+
+
+Bands = Annotated[dict[str, RowBand] | None, Field(description="by channel; null unless asked for")]
+
+
 class StreamUpdate(BaseModel):
     """What rows brought to a stream: scores of those that wait no longer, and changed events."""
 
@@ -306,6 +339,7 @@ class StreamUpdate(BaseModel):
     refused: dict[str, int] = Field(description="rows of this request not taken in, by reason")
     held: int = Field(description="rows so far that wait for others before they are scored")
     note: str = Field("", description="told once, after the model was fitted again")
+    bands: Bands = None
 
 
 class Event(AnyEvent):
@@ -326,6 +360,7 @@ class Scores(BaseModel):
     flag: list[int]
     threshold: float
     events: list[Event]
+    bands: Bands = None
 
 
 class PlannedSpan(BaseModel):
@@ -418,6 +453,7 @@ class Events(BaseModel):
     expected: float = Field(description="false alarms, if every row were normal")
     alarms: str = Field(description="the budget that the numbers of the events hold for")
     fit: str = Field(description="and the fit")
+    band_share: float = Field(description="of normal rows in the range that counts as normal")
     train: tuple[int, int] | None
     training: tuple[Position, Position] | None = Field(description="on the axis")
     events: list[Event]

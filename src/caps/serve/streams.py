@@ -17,7 +17,7 @@ from caps.estimator import CAPS
 from caps.series import write_moment
 from caps.serve.cache import Cache
 from caps.serve.files import STREAMS, put_away
-from caps.serve.lines import listed
+from caps.serve.lines import bands_of, listed
 from caps.serve.refusals import missing, taken
 from caps.serve.schemas import EventChange, Name, StreamRows, StreamUpdate, problems
 from caps.serve.service import Service
@@ -51,7 +51,7 @@ class LiveStream:
                 raise missing("model", self.folder.parents[1].name)
             save_streams(self._state, {ID: stream}, {"fit": fit.name, **_kind(stream)})
             self.stream, self.fit = stream, fit
-            return _told(update, stream, note)
+            return _told(update, stream, note, bands=request.bands)
 
     def end(self, model: CAPS, fit: Path) -> StreamUpdate:
         """Score what waits, close an open event, and forget the stream."""
@@ -101,7 +101,7 @@ class LiveStream:
             raise taken(f"the model has {MOST_STREAMS} streams already", "end some of them")
 
 
-def _told(update: Update, stream: Stream, note: str) -> StreamUpdate:
+def _told(update: Update, stream: Stream, note: str, *, bands: bool = False) -> StreamUpdate:
     return StreamUpdate(
         row=update.rows.tolist(),
         time=None if update.times is None else [_text(time) for time in update.times],
@@ -117,6 +117,7 @@ def _told(update: Update, stream: Stream, note: str) -> StreamUpdate:
         refused=dict(update.refused),
         held=update.held,
         note=note,
+        bands=bands_of(stream.fitted.names, update.band) if bands else None,
     )
 
 

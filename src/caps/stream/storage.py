@@ -13,7 +13,7 @@ from caps.errors import ArtifactError
 from caps.scoring import Fitted
 
 KIND = "caps.stream"
-VERSION = 5  # with what is usual since training: no older one is read
+VERSION = 6  # with what is usual and expected since training: no older one is read
 GROUP = "streams"
 
 

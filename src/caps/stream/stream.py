@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from caps.arrays import FloatArray
 from caps.errors import InputError
 from caps.events import Course, Silencer
-from caps.scoring import Fitted, Scores
+from caps.scoring import Band, Fitted, Scores
 from caps.series import Series, Time, read_moment
 from caps.stream.arrivals import Arrival, Arrivals, Counts
 from caps.stream.config import StreamConfig
@@ -39,6 +39,8 @@ class Update:
     drift: bool  # True once: the scores no longer look like those of calibration
     refused: Mapping[str, int] = field(default_factory=dict)  # rows just given, by reason
     held: int = 0  # rows given so far that wait for others
+    # (row, channel): what was expected of the rows scored, and the range that counts as normal.
+    band: Band = field(default_factory=lambda: Band(*np.empty((3, 0, 0))))
 
     @property
     def score(self) -> float:
@@ -165,23 +167,26 @@ class Stream:
         scores, local = np.empty((2, len(rows)))
         evidence = np.empty((len(rows), len(self.fitted.names)))
         changes: list[EventChange] = []
+        band = np.empty((3, *evidence.shape))
         for first in range(0, len(rows), GROUP):
             group = slice(first, first + GROUP)
             scored, index, seen = self._score_group(rows[group], arrivals[group])
             behind = len(seen) - 1 - int(index[-1])
             scores[group], local[group] = scored.score[index], scored.local[index]
             evidence[group] = scored.evidence[index]
+            band[:, group] = np.stack(self.fitted.band(scored))[:, index]
             of_events = self.fitted.calibration.event_p_values(scores[group])
             for k, p_value in enumerate(of_events.tolist(), start=first):
                 row, said = int(rows[k]), (evidence[k], float(local[k]))
-                found = self.tracker.feed(row, arrivals[k].time, float(scores[k]), p_value, *said)
-                changes += self._judged(found, seen, row - behind - int(index[k - first]))
+                told = self.tracker.feed(row, arrivals[k].time, float(scores[k]), p_value, *said)
+                changes += self._judged(told, seen, row - behind - int(index[k - first]))
         p_values = self.fitted.calibration.p_values(scores)
         times = None
         if self.timed:
             times = np.array([each.time for each in arrivals], dtype="datetime64[ns]")
         drift = self.drift.watch(p_values)
-        return Update(rows, times, scores, p_values, tuple(changes), drift)
+        found = rows, times, scores, p_values, tuple(changes), drift
+        return Update(*found, band=Band(*band))
 
     def _judged(self, found: list[EventChange], seen: Series, first: int) -> list[EventChange]:
         """The changes with what keeps their event from being an alarm; `seen` begins at `first`."""
@@ -281,7 +286,7 @@ class Stream:
                 raise ValueError(f"{name} rows of {array.dtype} with shape {array.shape}")
             if np.isinf(array).any():
                 raise ValueError(f"{name} rows with infinite values")
-        parts = [len(each.usual) for each in self.followers.values()]
+        parts = [len(each.state()) for each in self.followers.values()]
         states = np.split(arrays["followed"], np.cumsum(parts)[:-1])
         for follower, rows, state in zip(
             self.followers.values(), facts["followed"], states, strict=True

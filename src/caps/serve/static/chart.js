@@ -35,6 +35,18 @@ export const heading = (text, y) => ({
   showarrow: false, font: { color: colour("--soft"), size: 12 },
 });
 
+// The range that counts as normal, and a line of what was expected; both lie under what was measured.
+const range = ({ name, x, y, lower, upper, outline }, dated, yaxis) => {
+  const trace = { type: "scatter", mode: "lines", xaxis: "x", yaxis, connectgaps: false };
+  const across = (positions) => positions.map((each) => moment(dated, each));
+  return [
+    { ...trace, name: `${shown(name)}, range`, x: across(outline.x), y: outline.y, fill: "toself", hoverinfo: "skip",
+      fillcolor: colour("--range"), line: { width: 0 } },
+    { ...trace, name: `${shown(name)}, expected`, x: across(x), y, line: { color: colour("--expected"), width: 1 },
+      customdata: lower.map((each, index) => [each, upper[index]]), hovertemplate: "%{y} (%{customdata[0]:.5~g} to %{customdata[1]:.5~g})" },
+  ];
+};
+
 export class Chart {
   // `load(left, right, points)` gives lines, `picked(position)` is told clicks, `brushed(left, right)` brushes.
   constructor(place, { load, picked = () => {}, brushed = () => {}, viewed = () => {} }) {
@@ -114,7 +126,7 @@ export class Chart {
   }
 
   async draw() {
-    const { lines, score, dated, label } = this.lines;
+    const { lines, expected = [], score, dated, label } = this.lines;
     const rows = lines.map((line) => ({ line, role: "--series" }));
     if (score) rows.push({ line: score, role: "--score" });
     const each = lines.length > 4 ? 84 : lines.length > 1 ? 120 : 240;
@@ -130,6 +142,8 @@ export class Chart {
       const number = index ? `${index + 1}` : "";
       axes[`yaxis${number}`] = valueAxis(domain);
       this.annotations.push(heading(line === score ? "score" : line.name, domain[1]));
+      const usual = line === score ? null : expected.find((each) => each.name === line.name);
+      if (usual) data.push(...range(usual, dated, `y${number}`));
       data.push({
         type: "scatter", mode: "lines", name: shown(line.name), x: line.x.map((x) => moment(dated, x)), y: line.y,
         xaxis: "x", yaxis: `y${number}`, connectgaps: false, hovertemplate: "%{y}", line: { color: colour(role), width: 1.3 },

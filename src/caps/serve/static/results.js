@@ -203,7 +203,7 @@ export const results = async (main, model, { path, series, followFit, other, ane
         h("label", { for: "budget" }, "Alarm budget", h("small", { class: "soft" }, "false alarms you accept")),
         h("div", {}, slider, h("div", { class: "ends soft" }, h("span", {}, "more alarms"), h("span", {}, "fewer alarms"))),
         output, keep),
-      legend([["series", "measured"], ...(found.training ? [["training", "learned from"]] : []), ["band", "alarm"], ["quiet", "planned, or no alarm"],
+      legend([["series", "measured"], ["range", `expected, and the range that holds ${+(100 * found.band_share).toPrecision(4)}% of normal rows`], ...(found.training ? [["training", "learned from"]] : []), ["band", "alarm"], ["quiet", "planned, or no alarm"],
         ...(series ? [] : [["mark", "marked as known"]]), ["score", "score: how unusual, 0 to 1"], ["threshold", "alarm threshold"]]),
       spot, columns.place),
     h("div", { class: "columns" },
