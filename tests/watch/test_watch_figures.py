@@ -52,6 +52,16 @@ def figures_of(watcher: Watcher) -> Figures:
     return figures
 
 
+def test_what_was_expected_and_its_range_are_served_beside_the_value(watched: Watcher) -> None:
+    told = samples(figures_of(watched).text().decode())
+    (series,) = told["caps_watch_value"]
+    lower, expected, value, upper = (
+        told[f"caps_watch_{each}"][series] for each in ("lower", "expected", "value", "upper")
+    )
+    assert lower < expected < upper
+    assert lower < value < upper  # a normal row
+
+
 def dashboard_names() -> set[str]:
     return set(OWN.findall(files("caps.watch").joinpath("dashboard.json").read_text()))
 

@@ -22,6 +22,11 @@ except ImportError:
 SECOND = 1e9  # nanoseconds
 LATE = 3.0  # steps behind, and a minute, from which on a watch does not keep up
 MINUTE = 60.0
+BAND = {
+    "expected": "What was expected of a channel in the newest row.",
+    "lower": "Lower edge of what counts as normal of it.",
+    "upper": "Upper edge of what counts as normal of it.",
+}
 
 
 class Figures(Collector):
@@ -63,8 +68,14 @@ class Figures(Collector):
              for name, each in latest.items() if name in streams
              for channel, value in zip(streams[name].fitted.names, each.values, strict=True)],
         )  # fmt: skip
-        # Expected values and bands go here: caps_watch_expected, caps_watch_lower and
-        # caps_watch_upper, by series and channel.
+        for edge, about in BAND.items():
+            yield _gauge(
+                f"caps_watch_{edge}", about, ["series", "channel"],
+                [((name, channel), value)
+                 for name, each in latest.items() if name in streams and each.band is not None
+                 for channel, value in zip(
+                     streams[name].fitted.names, getattr(each.band, edge).tolist(), strict=True)],
+            )  # fmt: skip
         yield _gauge(
             "caps_watch_score", "Score of the newest row, 0 to 1.", series,
             [((name,), each.score) for name, each in latest.items()],

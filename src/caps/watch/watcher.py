@@ -14,6 +14,7 @@ import numpy as np
 from caps.arrays import FloatArray
 from caps.errors import ArtifactError, CapsError, InputError
 from caps.fitted_model import FittedModel
+from caps.scoring import Band
 from caps.stream import Counts, EventChange, Stream, Update
 from caps.watch.absence import Absence
 from caps.watch.alerts import RANKS, Alert, Choice, is_alert
@@ -76,7 +77,7 @@ class Latest:
     values: tuple[float, ...] = ()
     time: int | None = None  # nanoseconds
     score: float = math.nan
-    # Expected values and bands of the row belong here, beside its score.
+    band: Band | None = None  # what was expected of its channels
 
 
 @dataclass(eq=False)
@@ -233,6 +234,7 @@ class Watcher:
         latest.values, latest.time = tuple(row.values), row.time
         if len(update.scores):
             latest.score = update.score
+            latest.band = Band(*(each[-1] for each in update.band))
 
     def _remark(self, name: str, stream: Stream, values: FloatArray, update: Update) -> None:
         """Tell of rows that were not taken in, and of channels that have gone."""
