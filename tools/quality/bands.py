@@ -80,8 +80,8 @@ def _table(datasets: list[str], measured: np.ndarray) -> Table:
         ["% of the rows", "series", *columns],
         lines,
         [
-            "Normal are the rows of the test parts without a label, and what is stated is the "
-            "share of them inside; a row without a range counts as outside.",
+            "Normal are the rows of the test parts without a label; a row without a range counts "
+            "as outside."
         ],
     )
 

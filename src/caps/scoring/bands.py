@@ -79,6 +79,8 @@ def middle(values: Singles | Sequence[FloatArray]) -> FloatArray:
     array([2., 7.])
     """
     ordered = np.sort(np.asarray(values, dtype=np.float64), axis=0)  # what is unknown comes last
+    if not np.isnan(ordered[-1]).any():
+        return np.asarray((ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2)
     known = np.count_nonzero(~np.isnan(ordered), axis=0)
     each = np.arange(ordered.shape[1])
     below = ordered[np.maximum(known - 1, 0) // 2, each]

@@ -166,10 +166,12 @@ class Fitted:
             unknown = np.full(scores.evidence.shape, np.nan)
             return Band(unknown, unknown, unknown)
         expected, lower, upper = self.scaler.inverse(np.stack(scores.band))
-        zero = -self.scaler.centre / self.scaler.scale - ROUNDING
-        lowest = np.array([channel.lowest for channel in self.channels])
-        cut = (lowest >= zero) & (lower < 0) & ~(expected < 0)
-        return Band(expected, np.where(cut, 0.0, lower), upper)
+        below = lower < 0
+        if below.any():
+            zero = -self.scaler.centre / self.scaler.scale - ROUNDING
+            lowest = np.array([channel.lowest for channel in self.channels])
+            lower[below & (lowest >= zero) & ~(expected < 0)] = 0.0
+        return Band(expected, lower, upper)
 
     def followers(self) -> dict[int, Follower]:
         """What is usual in every channel with a memory, before any row has come: for streams."""
