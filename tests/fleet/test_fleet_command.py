@@ -81,7 +81,7 @@ def test_failures_are_listed_and_end_with_exit_code_1(
     [
         (["fit", "missing", "--out", "x"], "name a folder"),
         (["score", "missing", "--models", "m", "--out", "x"], "name a folder"),
-        (["fit", "--out", "x"], "caps fleet fit --help"),
+        (["fit", "--out", "x"], "name the series and --out, or --config"),
     ],
 )
 def test_bad_input_names_the_remedy(
