@@ -156,7 +156,7 @@ def signature(secret: str, body: bytes, moment: int) -> str:
     refuses moments that are long past.
 
     >>> signature("secret", b"{}", 1700000000)[:24]
-    't=1700000000,v1=2b91d0a1'
+    't=1700000000,v1=b8569b78'
     """
     content = str(moment).encode() + b"." + body
     return f"t={moment},v1={hmac.new(secret.encode(), content, hashlib.sha256).hexdigest()}"
