@@ -198,6 +198,14 @@ def test_what_is_left_of_an_event_is_as_long_as_the_rules_demand() -> None:
     assert analysed(with_level(), {"value": FOUND}, odd=TRUE, rules=longer).events == ()
 
 
+def test_by_the_past_a_row_is_held_to_the_strongest_so_far_by_an_edge_of_its_own() -> None:
+    rising, scores = np.array([1.0, 4.0, 3.1, 2.9, 2.5, 8.0]), np.full(6, 0.9)
+    rules = EventRules(merge_gap=0, edge=0.5, live_edge=0.75, clear=9.0, fresh=1.0)
+    live = event_spans(scores, 0.5, rules, rising, causal=True).tolist()
+    assert live == [[0, 3], [5, 6]]  # not cut by the row of 8, which nobody had seen
+    assert event_spans(scores, 0.5, rules, rising).tolist() == [[1, 2], [5, 6]]
+
+
 def test_a_causal_event_begins_with_its_first_fresh_row_and_loses_its_echo() -> None:
     """Rows before it were above the threshold, but nothing was odd enough to say so."""
     (event,) = analysed(with_level(), {"value": FOUND}, odd=TRUE, causal=True).events

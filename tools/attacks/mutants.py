@@ -18,7 +18,7 @@ from caps.bench.rendering import Entry, Table
 from caps.bench.studies.study import Report, StudyRun
 
 TREE = Path(__file__).parents[2]
-COPIED = ("src", "tests", "pyproject.toml")
+COPIED = ("src", "tests", "docs", "pyproject.toml")
 QUICK = 3  # mistakes
 SURROUNDINGS = {  # one thread, no stale bytecode, reasons in full
     "OMP_NUM_THREADS": "1",
