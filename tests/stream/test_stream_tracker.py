@@ -56,7 +56,7 @@ def follow(
 @example([(0.9, 2.0), (0.9, 0.5), (0.2, 0.0), (0.2, 0.0), (0.9, 0.5)], 1, 1, 0, 0.6, 3)
 @example([(0.9, 2.0), (0.9, 0.5), (0.2, 0.0), (0.9, 0.5)], 1, 1, 0, 0.6, 3)
 # Clearly odd beside a far stronger row, and odd again after a spell that ends its echo.
-@example([(0.9, 4.0), (0.9, 1.6), (0.9, 1.4)], 0, 1, 0, 0.6, 1)
+@example([(0.9, 4.0), (0.9, 2.2), (0.9, 1.9)], 0, 1, 0, 0.6, 1)
 @example([(0.9, 4.0), (0.0, 0.0), (0.0, 0.0), (0.9, 1.4)], 1, 1, 0, 0.6, 2)
 # The highest score between two rows that are odd by themselves.
 @example([(0.7, 2.0), (0.9, 0.5), (0.7, 2.0)], 1, 1, 0, 0.6, 1)
