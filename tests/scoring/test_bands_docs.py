@@ -15,7 +15,7 @@ def test_the_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
     (code,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
     exec(compile(code, "bands.md", "exec"), {})
     *_, last = capsys.readouterr().out.splitlines()
-    assert last.endswith("row 1000 too")
+    assert last.endswith("row 1000: True")
 
 
 def test_numbers_are_those_of_the_code() -> None:
