@@ -7,7 +7,12 @@ from caps.lazy import on_first_use
 if TYPE_CHECKING:
     from caps.network.config import PAPER, TRANSFORMER, DetectorConfig
     from caps.network.detector import Detector, score_logits, score_series, window_logits
-    from caps.network.examples import held_out, held_out_blocks, references_in
+    from caps.network.examples import (
+        held_out,
+        held_out_blocks,
+        held_references,
+        references_in,
+    )
     from caps.network.learning import train_detector
     from caps.network.logistic import expit, logit
     from caps.network.networks import DilatedBlock, TcnDetector, TransformerDetector
@@ -28,6 +33,7 @@ __all__ = [
     "expit",
     "held_out",
     "held_out_blocks",
+    "held_references",
     "logit",
     "references_in",
     "row_logits",

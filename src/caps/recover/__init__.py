@@ -2,6 +2,7 @@
 
 from caps.recover.contamination import suspicion, trim_references
 from caps.recover.diagnosis import diagnose, known_windows
+from caps.recover.effects import own_pairs, shaped_effects
 from caps.recover.injection import RULES, Site
 from caps.recover.pairs import PairSet
 from caps.recover.perturbations import perturbed_pairs
@@ -17,9 +18,11 @@ __all__ = [
     "Site",
     "diagnose",
     "known_windows",
+    "own_pairs",
     "perturbed_pairs",
     "recover_pairs",
     "reference_windows",
+    "shaped_effects",
     "suspicion",
     "trim_references",
 ]

@@ -26,6 +26,16 @@ QUICK_MULTIVARIATE = ("013_MSL_id_12_Sensor_tr_554_1st_1200.csv",)
 MADE = f"{PREFIX}{TRAINED}"  # followed by the recipe of weights that are made for the study
 WITH_PRIOR = f"{MADE}{PRIOR}"
 OWN, KNOWN, DIFFUSION = "CAPS, study's budget", "Knowledge-based K=3", "CAPS (diffusion)"
+PLAIN = "No option"
+LABELS = {
+    "events": "Every event the same weight",
+    "modes": "One output a mode, calibrated",
+    "short": "Half of the supports 1 to 16 rows",
+    "seen": "Effects of one local std at least",
+    "both": "Both views of a window",
+    "stopped": "Stopped by held-out counterparts",
+    "own": "Own segments as effects",
+}
 MOST = f"{AMOUNTS[-1]:,} pairs"
 
 
@@ -53,6 +63,15 @@ PLANS = {
             Row("w/o residual parameterization", f"{MADE}sequence", OWN),
             Row("w/o counterfactual loss", f"{MADE}no-cf", OWN),
         ],
+    ),
+    "training": Plan(
+        "Options of training",
+        [
+            Row(PLAIN, f"{PREFIX}plain"),
+            *(Row(label, f"{PREFIX}{name}", PLAIN) for name, label in LABELS.items()),
+        ],
+        "Each option alone, on top of half of the small detector: one network of 120 steps. None "
+        "of them is the paper's.",
     ),
     "supervised": Plan(
         "Recovered against label-supervised training",

@@ -51,6 +51,11 @@ class Setting:
     trained: str  # folder of the pretrainings that studies made
     detector: DetectorConfig | None = None
 
+    @property
+    def cache(self) -> str:
+        """Folder of counterparts, which variants of the same construction share."""
+        return str(Path(self.trained).with_name("counterparts"))
+
     def pretrained(self) -> Pretrained:
         """The weights under study."""
         return Pretrained.load(None if self.weights is None else Path(self.weights))
@@ -193,7 +198,11 @@ class Variant(CapsMethod):
     """The estimator with the parameters of a variant."""
 
     def __init__(self, seed: int, setting: Setting, **parameters: Any) -> None:
-        shared = {"detector": setting.detector or "auto", "pretrained": setting.weights}
+        shared = {
+            "detector": setting.detector or DetectorConfig(),
+            "pretrained": setting.weights,
+            "cache": setting.cache,
+        }
         super().__init__(seed, **{**SMALL, **shared, **parameters})
 
 
@@ -207,6 +216,19 @@ CHANGES: Mapping[str, Mapping[str, Any]] = {
     "shuffled": {"construction": "shuffled"},
     "direct": {"construction": "direct"},
     "top5": {"aggregate": "top5"},
+}
+# Half of the small detector's cost, for comparisons of options: a choice is confirmed with all of it.
+SCREENED = DetectorConfig(members=1, steps=120)
+# What each option of training changes of it.
+OPTIONS: Mapping[str, Mapping[str, Any]] = {
+    "plain": {},
+    "events": {"weighting": "events"},
+    "modes": {"outputs": 4},
+    "short": {"short_share": 0.5},
+    "seen": {"effect_floor": 1.0},
+    "both": {"view": "both"},
+    "stopped": {"patience": 3, "steps": 240},
+    "own": {"own_share": 0.25},
 }
 
 
@@ -222,6 +244,9 @@ def make_variant(setting: Setting, name: str, seed: int) -> "Method":
         return contaminated_variant(setting, short, seed)
     if short in CHANGES:
         return Variant(seed, setting, **CHANGES[short])
+    if short in OPTIONS:
+        config = replace(setting.detector or SCREENED, **OPTIONS[short])
+        return Variant(seed, setting, detector=config)
     if short == "diagnosis":
         return Diagnosed(seed, setting)
     if short == "transformer":
@@ -230,5 +255,5 @@ def make_variant(setting: Setting, name: str, seed: int) -> "Method":
         return Variant(seed, setting, detector=config)
     if short in ("all-modes", "without-mode"):
         return Covering(seed, setting, excluding=short == "without-mode")
-    known = ", ".join([*CHANGES, "diagnosis", "transformer", "all-modes", "without-mode"])
+    known = ", ".join([*CHANGES, *OPTIONS, "diagnosis", "transformer", "all-modes", "without-mode"])
     raise InputError(f"there is no variant {name!r}", f"choose from {known}")
