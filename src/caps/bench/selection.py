@@ -27,9 +27,9 @@ COUNTED_AS = {"KPI": "IOPS"}  # series of the same challenge under another name
 def series_of(name: str, found: Sequence[SeriesFile]) -> list[SeriesFile]:
     """The series of a set among those found.
 
-    `dev-mini`, `dev` and `tune-short` must be there whole. Of TSB-AD's lists it is what is there, and `eva` is
-    that of both evaluation lists; `missing_of` names the rest. `tune` is what `tuning_series` takes
-    of the series on no evaluation list, `full` all.
+    `dev-mini`, `dev` and `tune-short` must be there whole. Of TSB-AD's lists it is what is there,
+    and `eva` is that of both evaluation lists; `missing_of` names the rest. `tune` is what
+    `tuning_series` takes of the series on no evaluation list, `full` all.
     """
     check_known("set", name, get_args(SetName))
     if name == "full":

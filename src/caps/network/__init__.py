@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from caps.lazy import on_first_use
 
 if TYPE_CHECKING:
-    from caps.network.config import PAPER, TRANSFORMER, DetectorConfig
+    from caps.network.config import AUTO, PAPER, TRANSFORMER, DetectorConfig
     from caps.network.detector import Detector, score_logits, score_series, window_logits
     from caps.network.examples import (
         held_out,
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from caps.network.windowed import RowDetector, row_logits
 
 __all__ = [
+    "AUTO",
     "PAPER",
     "TRANSFORMER",
     "Detector",

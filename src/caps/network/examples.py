@@ -12,8 +12,6 @@ from caps.recover import References, reference_windows, trim_references
 
 Blocks = list[slice]
 
-LEAST_HELD = 0.25  # of a window that calibrates or ends the training
-
 
 def held_out(length: int, config: DetectorConfig) -> tuple[Blocks, Blocks]:
     """Rows to learn from and rows to calibrate on.
@@ -70,11 +68,12 @@ def held_references(
     *,
     window: int,
     limit: int,
+    least: float,
     rng: np.random.Generator,
 ) -> References | None:
     """At most `limit` references around the blocks, of which only their rows are trusted.
 
-    None where no window has a quarter of its rows among them.
+    None where no window has at least the share `least` of its rows among them.
     """
     parts = []
     for block in blocks:
@@ -85,7 +84,7 @@ def held_references(
             continue
         rows = part.starts[:, None] + start + np.arange(window)
         trusted = part.trusted & (rows >= block.start) & (rows < block.stop)
-        kept = trusted.mean(axis=1) >= LEAST_HELD
+        kept = trusted.mean(axis=1) >= least
         parts.append(replace(part, starts=part.starts + start, trusted=trusted)[kept])
     if not any(map(len, parts)):
         return None

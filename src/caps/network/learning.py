@@ -1,6 +1,7 @@
 """Training of the detector on recovered pairs: (x, 0) and (x + r^, m) with equal weight."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import torch
@@ -32,7 +33,8 @@ class DetectorLoss(nn.Module):
         # reference, counterpart, support and trusted (batch, time); output (batch,)
         # Together, because one pass over twice the windows is cheaper than two passes.
         windows = torch.cat([batch["reference"], batch["counterpart"]])
-        outputs = self.network.outputs(windows)  # (2 * batch, output, time)
+        every = cast("Callable[[Tensor], Tensor]", self.network.outputs)
+        outputs = every(windows)  # (2 * batch, output, time)
         own = batch["output"].repeat(2)
         logits = outputs[torch.arange(len(own), device=own.device), own]
         normal, anomalous = logits.chunk(2)
@@ -85,7 +87,10 @@ def train_detector(
     with one_thread():
         for number, network in enumerate(detector.members):
             loss = DetectorLoss(network, config.weighting)
-            watch = None if config.patience is None else Held(loss, known.all(), config.patience)
+            watch = None
+            if config.patience is not None:
+                most, patience = config.held_pairs, config.patience
+                watch = Held(loss, known.all(), patience=patience, most=most)
             train(
                 loss,
                 batches.draw,

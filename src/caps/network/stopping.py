@@ -6,16 +6,16 @@ from collections.abc import Callable, Mapping
 import torch
 from torch import Tensor, nn
 
-MOST = 96  # held-out pairs that are looked at: a check costs two steps
-
 
 class Held:
     """The loss on pairs that nothing is learned from, and the weights for which it was smallest."""
 
-    def __init__(self, loss: nn.Module, batch: Mapping[str, Tensor], patience: int) -> None:
+    def __init__(
+        self, loss: nn.Module, batch: Mapping[str, Tensor], *, patience: int, most: int
+    ) -> None:
         self.loss, self.patience = loss, patience
         count = len(batch["counterpart"])
-        chosen = torch.linspace(0, count - 1, min(count, MOST)).round().long()
+        chosen = torch.linspace(0, count - 1, min(count, most)).round().long()
         self.batch = {name: tensor[chosen] for name, tensor in batch.items()}
         self.smallest, self.worse = float("inf"), 0
         self.best = copy.deepcopy(loss.state_dict())

@@ -128,6 +128,7 @@ class Detectors:
             held,
             window=self.config.window,
             limit=self.config.held_references,
+            least=self.config.least_held,
             rng=np.random.default_rng(seed),
         )
 

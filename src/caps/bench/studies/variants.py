@@ -21,7 +21,7 @@ from caps.bench.datasets import LabelledSeries
 from caps.bench.methods import make_method
 from caps.bench.settings import weights_hash
 from caps.errors import InputError
-from caps.network import TRANSFORMER, Detector, DetectorConfig, train_detector
+from caps.network import AUTO, TRANSFORMER, Detector, DetectorConfig, train_detector
 from caps.realize import Mode, Pretrained
 from caps.recover import (
     References,
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 PREFIX = "caps:"
 TRAINED = "trained-"
+BEYOND = "beyond-"  # with the options of `detector="auto"`, which go beyond the paper
 ALONE = f"{PREFIX}alone"
 REFERENCES = 384  # as many as the estimator takes
 FEW_REFERENCES = 100  # of a file in the study of contamination (appendix D.1)
@@ -215,9 +216,11 @@ CHANGES: Mapping[str, Mapping[str, Any]] = {
     "alone": {},
     "shuffled": {"construction": "shuffled"},
     "direct": {"construction": "direct"},
+    "injection": {"construction": "injection"},
+    "perturbation": {"construction": "perturbation"},
     "top5": {"aggregate": "top5"},
 }
-# Half of the small detector's cost, for comparisons of options: a choice is confirmed with all of it.
+# A third of the small detector's steps, to compare options: choices are confirmed with all of them.
 SCREENED = DetectorConfig(members=1, steps=120)
 # What each option of training changes of it.
 OPTIONS: Mapping[str, Mapping[str, Any]] = {
@@ -229,6 +232,9 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "both": {"view": "both"},
     "stopped": {"patience": 3, "steps": 240},
     "own": {"own_share": 0.25},
+    "events-seen": {"weighting": "events", "effect_floor": 1.0},
+    "events-seen-short": {"weighting": "events", "effect_floor": 1.0, "short_share": 0.25},
+    "events-seen-own": {"weighting": "events", "effect_floor": 1.0, "own_share": 0.25},
 }
 
 
@@ -247,6 +253,12 @@ def make_variant(setting: Setting, name: str, seed: int) -> "Method":
     if short in OPTIONS:
         config = replace(setting.detector or SCREENED, **OPTIONS[short])
         return Variant(seed, setting, detector=config)
+    if short.startswith(BEYOND):
+        config = replace(AUTO, members=SCREENED.members, steps=SCREENED.steps)
+        change = short.removeprefix(BEYOND)
+        if change == "diagnosis":
+            return Diagnosed(seed, setting, detector=config)
+        return Variant(seed, setting, detector=config, **CHANGES[change])
     if short == "diagnosis":
         return Diagnosed(seed, setting)
     if short == "transformer":
