@@ -238,6 +238,12 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
 }
 
 
+def _beyond_paper() -> dict[str, Any]:
+    """What `detector="auto"` changes of the small detector."""
+    small = DetectorConfig().to_dict()
+    return {name: each for name, each in AUTO.to_dict().items() if each != small[name]}
+
+
 def make_variant(setting: Setting, name: str, seed: int) -> "Method":
     """A variant by name; names without `caps:` are methods of the bench."""
     if not name.startswith(PREFIX):
@@ -254,7 +260,7 @@ def make_variant(setting: Setting, name: str, seed: int) -> "Method":
         config = replace(setting.detector or SCREENED, **OPTIONS[short])
         return Variant(seed, setting, detector=config)
     if short.startswith(BEYOND):
-        config = replace(AUTO, members=SCREENED.members, steps=SCREENED.steps)
+        config = replace(setting.detector or SCREENED, **_beyond_paper())
         change = short.removeprefix(BEYOND)
         if change == "diagnosis":
             return Diagnosed(seed, setting, detector=config)
