@@ -23,6 +23,7 @@ from caps.scoring import (
     Fitted,
     Moment,
     alarm_rate,
+    fit as fit_channels,
     load_model,
     on_regular_grid,
     read_channels,
@@ -31,7 +32,6 @@ from caps.scoring import (
     save_model,
     spans_of,
 )
-from caps.scoring import fit as fit_channels
 from caps.series import Series
 from caps.store import Store
 

@@ -76,8 +76,15 @@ def run(
         minutes: Limit of one method on one series.
     """
     # pandas and scikit-learn: a second that --help does without
-    from caps.bench import METHODS, find_series, listed_names, missing_of, select, series_of
-    from caps.bench import run as run_cells
+    from caps.bench import (
+        METHODS,
+        find_series,
+        listed_names,
+        missing_of,
+        run as run_cells,
+        select,
+        series_of,
+    )
 
     if set_name is not None and files is not None:
         raise InputError("both --set and --files", "give one of them")

@@ -63,8 +63,7 @@ def refit(
     """
     # a second that --help does without
     from caps.estimator import CAPS
-    from caps.refit import reason_to_refit
-    from caps.refit import refit as fit_again
+    from caps.refit import reason_to_refit, refit as fit_again
     from caps.scoring import FitOptions
 
     store = Store.create(folder)
