@@ -143,5 +143,5 @@ PAPER = DetectorConfig(
 )
 # What `detector="auto"` trains: the small detector with the options that paid on series of no
 # evaluation list (docs/paper.md). They go beyond the paper.
-AUTO = DetectorConfig(weighting="events", effect_floor=1.0)
+AUTO = DetectorConfig(weighting="events")
 TRANSFORMER = DetectorConfig(network="transformer", width=48)

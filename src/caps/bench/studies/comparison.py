@@ -116,7 +116,7 @@ class Comparison:
         difference, error = self.difference(row, "vus_pr")
         if len(gaps) < 2:
             return figure(difference, deviation=error)
-        drawn = over_series(gaps.to_numpy(np.float64), gaps.index.to_series())[1:]
+        drawn = over_series(np.asarray(gaps, dtype=np.float64), gaps.index.to_series())[1:]
         low, high = np.percentile(drawn, [(100 - COVERAGE) / 2, (100 + COVERAGE) / 2])
         return figure(difference, deviation=error, interval=(float(low), float(high)))
 
