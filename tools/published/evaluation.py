@@ -17,6 +17,7 @@ from tools.published.figures import published_methods
 
 OURS = ("caps-memory", "caps")  # the first that was run stands beside the others
 LISTS = {"univariate": "tsb-ad-u-eva", "multivariate": "tsb-ad-m-eva"}
+NEWER = "window of 2026"  # ours with it: what authors submitted in 2026 has it
 SHOWN = 12  # published methods in the table; `caps bench table --published` has all
 UNITS = 100.0  # percent
 OPERATOR = ("Found", "Events", "False events", "Budget", "NAB, at the budget", "NAB, one threshold")
@@ -31,8 +32,10 @@ def evaluation(run: StudyRun) -> Report:
     method = next((name for name in OURS if (frame["method"] == name).any()), None)
     if method is None:
         raise InputError(f"{run.out} holds no cells of CAPS", f"run {', '.join(OURS)} on {kind}")
-    ours = _of(frame, method)
-    both = ours.to_frame(method).join(UNITS * published, how="inner")
+    ours = pd.DataFrame(
+        {method: _of(frame, method, "vus_pr"), NEWER: _of(frame, method, "vus_pr_2026")}
+    )
+    both = ours.join(UNITS * published, how="inner")
     named = {table.name: table for table in tables}
     found = [
         _beside(both, method, kind),
@@ -52,35 +55,41 @@ def _path(run: StudyRun) -> Path:
     return run.published
 
 
-def _of(frame: pd.DataFrame, method: str) -> "pd.Series[float]":
-    """VUS-PR of whole series in percent, mean over seeds."""
+def _of(frame: pd.DataFrame, method: str, metric: str) -> "pd.Series[float]":
+    """A metric of whole series in percent, mean over seeds."""
     done = frame[(frame["method"] == method) & (frame["status"] == "done")]
-    return UNITS * done.groupby("series")["whole_vus_pr"].mean().dropna()
+    return UNITS * done.groupby("series")[f"whole_{metric}"].mean().astype(float)
 
 
 def _beside(both: pd.DataFrame, method: str, kind: str) -> Table:
     """Means of ours and of the best published, and how far ahead ours is on the same series."""
-    datasets = _dataset(both)
-    order = both.drop(columns=method).mean().sort_values(ascending=False).index
-    rows: list[list[Entry]] = []
-    for name in [method, *order[:SHOWN]]:
-        there = both[[method, name]].T.drop_duplicates().T.dropna()
-        own, theirs = there[method], there[name]
-        ahead: Entry = ""
-        if name != method:
-            gap = (own - theirs).to_numpy(np.float64)
-            ahead = mean_figure(gap, datasets[there.index], over_series, digits=1)
-        mean = mean_figure(theirs.to_numpy(np.float64), datasets[there.index], over_series, 1)
-        over = figure(theirs.groupby(datasets[there.index]).mean().mean(), digits=1)
-        shown = f"`{name}`" if name == method else f"published: {name}"
-        rows.append([shown, mean, over, ahead, str(len(there))])
-    header = ["method", "mean over series", "over datasets", "CAPS ahead by", "series"]
+    order = both.drop(columns=[method, NEWER]).mean().sort_values(ascending=False).index
+    rows: list[list[Entry]] = [
+        [f"`{method}`", *_means(both[method]), "", "", str(int(both[method].notna().sum()))],
+        [f"`{method}`, window of 2026", *_means(both[NEWER]), "", "", ""],
+    ]
+    for name in order[:SHOWN]:
+        ahead = [_mean(both[own] - both[name]) for own in (method, NEWER)]
+        count = str(int((both[method] - both[name]).notna().sum()))
+        rows.append([f"published: {name}", *_means(both[name]), *ahead, count])
+    header = ["method", "mean over series", "over datasets"]
+    header += ["CAPS ahead by", "with the window of 2026", "series"]
     return Table(f"evaluation {kind}", f"Beside published methods, {kind}", header, rows)
+
+
+def _means(values: "pd.Series[float]") -> list[Entry]:
+    known = values.dropna()
+    return [_mean(values), figure(known.groupby(_dataset(known)).mean().mean(), digits=1)]
+
+
+def _mean(values: "pd.Series[float]") -> Entry:
+    known = values.dropna()
+    return mean_figure(known.to_numpy(np.float64), _dataset(known), over_series, digits=1)
 
 
 def _by_dataset(both: pd.DataFrame, method: str, kind: str) -> Table:
     datasets = _dataset(both)
-    means = both.groupby(datasets).mean()
+    means = both.drop(columns=NEWER).groupby(datasets).mean()
     rows: list[list[Entry]] = []
     for name, values in means.iterrows():
         best = values.drop(method).sort_values(ascending=False)
@@ -110,5 +119,5 @@ def _operator(named: dict[str, Table], kind: str) -> list[Table]:
     return [Table("nab", "Alarms and NAB", ["method", *OPERATOR], rows)] if rows else []
 
 
-def _dataset(both: pd.DataFrame) -> "pd.Series[str]":
-    return both.index.to_series().str.split("_").str[1]
+def _dataset(of_series: "pd.DataFrame | pd.Series[float]") -> "pd.Series[str]":
+    return of_series.index.to_series().str.split("_").str[1]
