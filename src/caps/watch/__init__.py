@@ -3,21 +3,22 @@
 from caps.watch.alertmanager import Alertmanager
 from caps.watch.alerts import Chosen, slack
 from caps.watch.config import (
-    ConfigError,
+    Refits,
     SinkConfig,
     SourceConfig,
     WatchConfig,
     listen_address,
-    read_config,
     read_secret,
     rows_or_seconds,
     seconds_in,
 )
+from caps.watch.config_file import ConfigError, read_config
 from caps.watch.following import Lines
 from caps.watch.incidents import Incidents
 from caps.watch.models import Followed, ModelOf, changed_at
 from caps.watch.prometheus import Prometheus, series_id
 from caps.watch.records import Records
+from caps.watch.refits import RefitRound, RoundEnd
 from caps.watch.running import Watch, history_of
 from caps.watch.sources import LineSource, Polling, Source
 from caps.watch.state import WatchState
@@ -37,6 +38,9 @@ __all__ = [
     "Polling",
     "Prometheus",
     "Records",
+    "RefitRound",
+    "Refits",
+    "RoundEnd",
     "Sink",
     "SinkConfig",
     "Source",
