@@ -122,12 +122,10 @@ def imported_modules(path: Path) -> set[str]:
     return {module for module, _ in found} | {f"{module}.{name}" for module, name in found if name}
 
 
+@cache
 def interface(package: str) -> set[str]:
-    """The names in the `__all__` of a package, or of a module all that it has."""
-    for node in tree_of(SOURCE / package / "__init__.py").body:
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
-            return set(ast.literal_eval(node.value))
-    return set()
+    """The names that the root of a package offers."""
+    return {name for _, name in imports(tree_of(SOURCE / package / "__init__.py"))}
 
 
 def modules() -> list[Path]:
@@ -164,7 +162,13 @@ def test_a_package_is_entered_by_its_root(path: Path) -> None:
         if not module.startswith("caps.") or package not in PACKAGES or package == own:
             continue
         assert not any(inner), f"{path} imports {module}: take it from caps.{package}"
-        assert name in interface(package), f"{path}: {name} is not in caps.{package}.__all__"
+        assert name in interface(package), f"{path}: {name} is not offered by caps.{package}"
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_no_name_is_hidden_by_a_module(package: str) -> None:
+    """Which the package has as an attribute once it is imported."""
+    assert interface(package) & {path.stem for path in (SOURCE / package).iterdir()} == set()
 
 
 @pytest.mark.parametrize("package", PACKAGES)

@@ -1,7 +1,9 @@
 """Names of a package that are imported when they are first used.
 
 So that a package can be one interface although half of it needs torch: a saved model is scored, and
-the command line starts, without importing what they do not use.
+the command line starts, without importing what they do not use. Its root names each of them once,
+as `from caps.series.series import Series as Series` under TYPE_CHECKING, which type checkers read
+as an interface; all of them are its `__all__`.
 """
 
 import sys
@@ -16,9 +18,11 @@ def on_first_use(package: str) -> Callable[[str], Any]:
 
     def find(name: str) -> Any:
         home = homes(package).get(name)
-        if home is None:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        return getattr(import_module(home), name)
+        if home is not None:
+            return getattr(import_module(home), name)
+        if name == "__all__":
+            return sorted(homes(package))
+        raise AttributeError(f"module {package!r} has no attribute {name!r}")
 
     return find
 
@@ -32,7 +36,9 @@ def homes(package: str) -> dict[str, str]:
         tree = ast.parse(source.read())
     return {
         alias.name: str(node.module)
-        for node in ast.walk(tree)
+        for block in tree.body
+        if isinstance(block, ast.If)
+        for node in block.body
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
     }

@@ -4,8 +4,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from importlib.metadata import Distribution, distributions
-from importlib.metadata import distribution as import_distribution
+from importlib.metadata import Distribution, distribution as import_distribution, distributions
 from pathlib import Path
 
 import pytest

@@ -4,8 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 from caps.errors import ArtifactError, InputError
 from caps.events.config import EventConfig

@@ -4,19 +4,20 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from caps.metrics import acf_window, auc_pr, auc_roc, evaluate, standard_f1, vus
-from caps.metrics.affiliation import affiliation_sweep
 from caps.metrics.levels import FirstAbove, levels_of
 from caps.metrics.range_wise import range_sweep
 from caps.metrics.scored import Events
-from oracles import affiliation as naive_affiliation
-from oracles import points as naive_points
-from oracles import range_wise as naive_range_wise
-from oracles import volume as naive_volume
-from oracles import window as naive_window
+from caps.metrics.zones import affiliation_sweep
+from oracles import (
+    affiliation as naive_affiliation,
+    points as naive_points,
+    range_wise as naive_range_wise,
+    volume as naive_volume,
+    window as naive_window,
+)
 
 
 @st.composite

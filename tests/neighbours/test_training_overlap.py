@@ -3,8 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from caps import CAPS
 from caps.neighbours.overlap import Span, TrainingOverlap, overlap_at, overlap_by_values

@@ -13,10 +13,10 @@ from caps.recover import (
     Construction,
     PairSet,
     References,
+    injection as rules,
     recover_pairs,
     reference_windows,
 )
-from caps.recover import injection as rules
 from caps.recover.pairs import LEAST, local_std, visible
 
 every_construction = pytest.mark.parametrize("construction", CONSTRUCTIONS)

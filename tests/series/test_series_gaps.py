@@ -1,8 +1,7 @@
 """Gaps are bridged by lines."""
 
 import numpy as np
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from caps.series import bridge
 from oracles.scoring import naive_bridge

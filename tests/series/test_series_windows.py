@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from caps.errors import InputError
 from caps.series import chunked_windows, pad_short, sliding_windows, window_starts

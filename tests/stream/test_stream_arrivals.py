@@ -5,8 +5,7 @@ from collections.abc import Iterable
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from caps.stream.arrivals import Arrivals
 from caps.stream.config import ArrivalConfig

@@ -4,8 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 from caps.events import find_events
 from caps.scoring.evidence import shares

@@ -20,12 +20,11 @@ class Docstrings(griffe.Extension):
             obj.docstring = griffe.Docstring("", parent=obj)  # else it would be left out
 
     def on_package(self, *, pkg: griffe.Module, **_: Any) -> None:
-        """A name means what the root imports, also where a module is called the same."""
+        """The root of a package offers what it imports from its modules."""
         for module in pkg.modules.values():
-            for name in module.exports or ():
-                if isinstance(module.members.get(name), griffe.Module):
-                    target = pkg[module.imports[name].removeprefix(f"{pkg.name}.")]
-                    module.members[name] = griffe.Alias(name, target, parent=module)
+            if "__getattr__" in module.members:
+                found = module.imports.items()
+                module.exports = [name for name, at in found if at.startswith(f"{module.path}.")]
 
 
 def is_field(obj: griffe.Object) -> bool:

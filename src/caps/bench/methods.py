@@ -9,8 +9,7 @@ among the rows scored last; one with a live mode has `live()`, the same for rows
 
 from collections.abc import Callable, Mapping
 
-from caps.baselines import METHODS as BASELINES
-from caps.baselines import Method
+from caps.baselines import METHODS as BASELINES, Method
 from caps.bench.caps_methods import DETECTOR, SMALL, CapsDiagnosis, CapsMethod
 from caps.errors import check_known
 

@@ -11,8 +11,7 @@ from rich.table import Table
 
 from caps.cli.options import Flag
 from caps.errors import InputError
-from caps.metrics import Evaluation, Floors, Protocol, floors
-from caps.metrics import evaluate as evaluate_scores
+from caps.metrics import Evaluation, Floors, Protocol, evaluate as evaluate_scores, floors
 from caps.series import read
 
 # Name on screen and whether its threshold was chosen with the labels in hand.

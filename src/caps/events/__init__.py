@@ -5,39 +5,28 @@ from typing import TYPE_CHECKING
 from caps.lazy import on_first_use
 
 if TYPE_CHECKING:
-    from caps.events.analysis import Analysis, ChannelView, Explanation, KindOf
-    from caps.events.changes import AlarmChange, changed_alarms
-    from caps.events.config import EventConfig, LikenessConfig
-    from caps.events.events import SEVERITIES, Event, find_events
-    from caps.events.feedback import Feedback, FeedbackBook, Verdict
-    from caps.events.kinds import event_kind
-    from caps.events.match import Nearest
-    from caps.events.silence import Silence
-    from caps.events.silencer import Course, Silencer
-    from caps.events.tables import event_table, score_table
-
-__all__ = [
-    "SEVERITIES",
-    "AlarmChange",
-    "Analysis",
-    "ChannelView",
-    "Course",
-    "Event",
-    "EventConfig",
-    "Explanation",
-    "Feedback",
-    "FeedbackBook",
-    "KindOf",
-    "LikenessConfig",
-    "Nearest",
-    "Silence",
-    "Silencer",
-    "Verdict",
-    "changed_alarms",
-    "event_kind",
-    "event_table",
-    "find_events",
-    "score_table",
-]
+    from caps.events.analysis import (
+        Analysis as Analysis,
+        ChannelView as ChannelView,
+        Explanation as Explanation,
+        KindOf as KindOf,
+    )
+    from caps.events.changes import AlarmChange as AlarmChange, changed_alarms as changed_alarms
+    from caps.events.config import EventConfig as EventConfig, LikenessConfig as LikenessConfig
+    from caps.events.events import (
+        SEVERITIES as SEVERITIES,
+        Event as Event,
+        find_events as find_events,
+    )
+    from caps.events.feedback import (
+        Feedback as Feedback,
+        FeedbackBook as FeedbackBook,
+        Verdict as Verdict,
+    )
+    from caps.events.kinds import event_kind as event_kind
+    from caps.events.match import Nearest as Nearest
+    from caps.events.silence import Silence as Silence
+    from caps.events.silencer import Course as Course, Silencer as Silencer
+    from caps.events.tables import event_table as event_table, score_table as score_table
 
 __getattr__ = on_first_use(__name__)

@@ -5,9 +5,7 @@ from typing import TYPE_CHECKING
 from caps.lazy import on_first_use
 
 if TYPE_CHECKING:
-    from caps.export.model import OnnxModel
-    from caps.export.writing import Exported, write_onnx
-
-__all__ = ["Exported", "OnnxModel", "write_onnx"]
+    from caps.export.model import OnnxModel as OnnxModel
+    from caps.export.writing import Exported as Exported, write_onnx as write_onnx
 
 __getattr__ = on_first_use(__name__)

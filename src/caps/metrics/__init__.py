@@ -5,57 +5,41 @@
 Definitions, protocols and edge cases are in `docs/metrics.md`.
 """
 
-from caps.metrics.evaluation import (
-    DEFAULT_WINDOW,
-    Evaluation,
-    Floors,
-    Protocol,
-    affiliation,
-    auc_pr,
-    auc_roc,
-    evaluate,
-    floors,
-    range_f1,
-    standard_f1,
-    vus,
-)
-from caps.metrics.events import (
-    EventFigures,
-    alarm_spans,
-    budget_threshold,
-    event_figures,
-    ucr_top_1,
-)
-from caps.metrics.nab import NabCurve, NabScore, best_nab, nab_curve, nab_score
-from caps.metrics.range_wise import RangeF1
-from caps.metrics.volume import Volume
-from caps.metrics.window import WindowRule, acf_window
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "DEFAULT_WINDOW",
-    "Evaluation",
-    "EventFigures",
-    "Floors",
-    "NabCurve",
-    "NabScore",
-    "Protocol",
-    "RangeF1",
-    "Volume",
-    "WindowRule",
-    "acf_window",
-    "affiliation",
-    "alarm_spans",
-    "auc_pr",
-    "auc_roc",
-    "best_nab",
-    "budget_threshold",
-    "evaluate",
-    "event_figures",
-    "floors",
-    "nab_curve",
-    "nab_score",
-    "range_f1",
-    "standard_f1",
-    "ucr_top_1",
-    "vus",
-]
+from caps.lazy import on_first_use
+
+if TYPE_CHECKING:
+    from caps.metrics.evaluation import (
+        DEFAULT_WINDOW as DEFAULT_WINDOW,
+        Evaluation as Evaluation,
+        Floors as Floors,
+        Protocol as Protocol,
+        affiliation as affiliation,
+        auc_pr as auc_pr,
+        auc_roc as auc_roc,
+        evaluate as evaluate,
+        floors as floors,
+        range_f1 as range_f1,
+        standard_f1 as standard_f1,
+        vus as vus,
+    )
+    from caps.metrics.events import (
+        EventFigures as EventFigures,
+        alarm_spans as alarm_spans,
+        budget_threshold as budget_threshold,
+        event_figures as event_figures,
+        ucr_top_1 as ucr_top_1,
+    )
+    from caps.metrics.nab import (
+        NabCurve as NabCurve,
+        NabScore as NabScore,
+        best_nab as best_nab,
+        nab_curve as nab_curve,
+        nab_score as nab_score,
+    )
+    from caps.metrics.range_wise import RangeF1 as RangeF1
+    from caps.metrics.volume import Volume as Volume
+    from caps.metrics.window import WindowRule as WindowRule, acf_window as acf_window
+
+__getattr__ = on_first_use(__name__)

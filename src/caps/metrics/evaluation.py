@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from caps.errors import InputError, check_known
-from caps.metrics.affiliation import affiliation_f, affiliation_sweep, best_affiliation_f
 from caps.metrics.levels import levels_of
 from caps.metrics.points import (
     average_precision,
@@ -20,6 +19,7 @@ from caps.metrics.range_wise import RangeF1, best_range_f1, harmonic, range_swee
 from caps.metrics.scored import Events, Scored, checked_labels
 from caps.metrics.volume import Volume, volume_under_surface
 from caps.metrics.window import acf_window
+from caps.metrics.zones import affiliation_f, affiliation_sweep, best_affiliation_f
 
 Protocol = Literal["caps", "tsb-ad"]
 

@@ -1,51 +1,43 @@
 """Subsequence search: where in training the like of a subsequence is, and what lay there."""
 
-from caps.neighbours.config import CounterpartConfig, NeighbourConfig, OverlapConfig
-from caps.neighbours.counterpart import (
-    Counterpart,
-    counterpart_of,
-    deviation,
-    normal_counterpart,
-)
-from caps.neighbours.forecasts import block_errors, expected_beside
-from caps.neighbours.index import (
-    FORMS,
-    Form,
-    Forms,
-    Neighbours,
-    SubsequenceIndex,
-    Zone,
-    in_forms,
-    observed_share,
-    paa,
-    paa_of_windows,
-)
-from caps.neighbours.overlap import TrainingOverlap, overlap_at, overlap_by_values, training_rows
-from caps.neighbours.profiles import kth_distance
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "FORMS",
-    "Counterpart",
-    "CounterpartConfig",
-    "Form",
-    "Forms",
-    "NeighbourConfig",
-    "Neighbours",
-    "OverlapConfig",
-    "SubsequenceIndex",
-    "TrainingOverlap",
-    "Zone",
-    "block_errors",
-    "counterpart_of",
-    "deviation",
-    "expected_beside",
-    "in_forms",
-    "kth_distance",
-    "normal_counterpart",
-    "observed_share",
-    "overlap_at",
-    "overlap_by_values",
-    "paa",
-    "paa_of_windows",
-    "training_rows",
-]
+from caps.lazy import on_first_use
+
+if TYPE_CHECKING:
+    from caps.neighbours.config import (
+        CounterpartConfig as CounterpartConfig,
+        NeighbourConfig as NeighbourConfig,
+        OverlapConfig as OverlapConfig,
+    )
+    from caps.neighbours.counterpart import (
+        Counterpart as Counterpart,
+        counterpart_of as counterpart_of,
+        deviation as deviation,
+        normal_counterpart as normal_counterpart,
+    )
+    from caps.neighbours.forecasts import (
+        block_errors as block_errors,
+        expected_beside as expected_beside,
+    )
+    from caps.neighbours.index import (
+        FORMS as FORMS,
+        Form as Form,
+        Forms as Forms,
+        Neighbours as Neighbours,
+        SubsequenceIndex as SubsequenceIndex,
+        Zone as Zone,
+        in_forms as in_forms,
+        observed_share as observed_share,
+        paa as paa,
+        paa_of_windows as paa_of_windows,
+    )
+    from caps.neighbours.overlap import (
+        TrainingOverlap as TrainingOverlap,
+        overlap_at as overlap_at,
+        overlap_by_values as overlap_by_values,
+        training_rows as training_rows,
+    )
+    from caps.neighbours.profiles import kth_distance as kth_distance
+
+__getattr__ = on_first_use(__name__)

@@ -5,36 +5,30 @@ from typing import TYPE_CHECKING
 from caps.lazy import on_first_use
 
 if TYPE_CHECKING:
-    from caps.network.config import PAPER, TRANSFORMER, DetectorConfig
-    from caps.network.detector import Detector, score_logits, score_series, window_logits
-    from caps.network.examples import held_out, held_out_blocks, references_in
-    from caps.network.learning import train_detector
-    from caps.network.logistic import expit, logit
-    from caps.network.networks import DilatedBlock, TcnDetector, TransformerDetector
-    from caps.network.stored import detector_arrays, detector_of
-    from caps.network.windowed import RowDetector, row_logits
-
-__all__ = [
-    "PAPER",
-    "TRANSFORMER",
-    "Detector",
-    "DetectorConfig",
-    "DilatedBlock",
-    "RowDetector",
-    "TcnDetector",
-    "TransformerDetector",
-    "detector_arrays",
-    "detector_of",
-    "expit",
-    "held_out",
-    "held_out_blocks",
-    "logit",
-    "references_in",
-    "row_logits",
-    "score_logits",
-    "score_series",
-    "train_detector",
-    "window_logits",
-]
+    from caps.network.config import (
+        PAPER as PAPER,
+        TRANSFORMER as TRANSFORMER,
+        DetectorConfig as DetectorConfig,
+    )
+    from caps.network.detector import (
+        Detector as Detector,
+        score_logits as score_logits,
+        score_series as score_series,
+        window_logits as window_logits,
+    )
+    from caps.network.examples import (
+        held_out as held_out,
+        held_out_blocks as held_out_blocks,
+        references_in as references_in,
+    )
+    from caps.network.learning import train_detector as train_detector
+    from caps.network.logistic import expit as expit, logit as logit
+    from caps.network.networks import (
+        DilatedBlock as DilatedBlock,
+        TcnDetector as TcnDetector,
+        TransformerDetector as TransformerDetector,
+    )
+    from caps.network.stored import detector_arrays as detector_arrays, detector_of as detector_of
+    from caps.network.windowed import RowDetector as RowDetector, row_logits as row_logits
 
 __getattr__ = on_first_use(__name__)

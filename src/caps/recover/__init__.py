@@ -1,25 +1,26 @@
 """Recovered supervision: anomalous counterparts of a target's own windows (section 4.3)."""
 
-from caps.recover.contamination import suspicion, trim_references
-from caps.recover.diagnosis import diagnose, known_windows
-from caps.recover.injection import RULES, Site
-from caps.recover.pairs import PairSet
-from caps.recover.perturbations import perturbed_pairs
-from caps.recover.recovery import CONSTRUCTIONS, Construction, recover_pairs
-from caps.recover.references import References, reference_windows
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "CONSTRUCTIONS",
-    "RULES",
-    "Construction",
-    "PairSet",
-    "References",
-    "Site",
-    "diagnose",
-    "known_windows",
-    "perturbed_pairs",
-    "recover_pairs",
-    "reference_windows",
-    "suspicion",
-    "trim_references",
-]
+from caps.lazy import on_first_use
+
+if TYPE_CHECKING:
+    from caps.recover.contamination import (
+        suspicion as suspicion,
+        trim_references as trim_references,
+    )
+    from caps.recover.diagnosis import diagnose as diagnose, known_windows as known_windows
+    from caps.recover.injection import RULES as RULES, Site as Site
+    from caps.recover.pairs import PairSet as PairSet
+    from caps.recover.perturbations import perturbed_pairs as perturbed_pairs
+    from caps.recover.recovery import (
+        CONSTRUCTIONS as CONSTRUCTIONS,
+        Construction as Construction,
+        recover_pairs as recover_pairs,
+    )
+    from caps.recover.references import (
+        References as References,
+        reference_windows as reference_windows,
+    )
+
+__getattr__ = on_first_use(__name__)

@@ -5,27 +5,22 @@ from typing import TYPE_CHECKING
 from caps.lazy import on_first_use
 
 if TYPE_CHECKING:
-    from caps.represent.checks import decode_structure, encode_all, representation_checks
-    from caps.represent.config import RepresentConfig
-    from caps.represent.decoders import LocationEmbedding, ResidualDecoder
-    from caps.represent.forward import Codes, softmax
-    from caps.represent.objective import masked_l1, masked_mse
-    from caps.represent.representation import Objective, Representation, RepresentationStage
-
-__all__ = [
-    "Codes",
-    "LocationEmbedding",
-    "Objective",
-    "RepresentConfig",
-    "Representation",
-    "RepresentationStage",
-    "ResidualDecoder",
-    "decode_structure",
-    "encode_all",
-    "masked_l1",
-    "masked_mse",
-    "representation_checks",
-    "softmax",
-]
+    from caps.represent.checks import (
+        decode_structure as decode_structure,
+        encode_all as encode_all,
+        representation_checks as representation_checks,
+    )
+    from caps.represent.config import RepresentConfig as RepresentConfig
+    from caps.represent.decoders import (
+        LocationEmbedding as LocationEmbedding,
+        ResidualDecoder as ResidualDecoder,
+    )
+    from caps.represent.forward import Codes as Codes, softmax as softmax
+    from caps.represent.objective import masked_l1 as masked_l1, masked_mse as masked_mse
+    from caps.represent.representation import (
+        Objective as Objective,
+        Representation as Representation,
+        RepresentationStage as RepresentationStage,
+    )
 
 __getattr__ = on_first_use(__name__)

@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 from caps.configuration import Configuration
 from caps.neighbours import NeighbourConfig
@@ -11,8 +10,6 @@ from caps.neighbours import NeighbourConfig
 @dataclass(frozen=True, slots=True)
 class ScoringConfig(Configuration):
     """How distances, logits and levels become evidence, and evidence a score."""
-
-    WHAT: ClassVar[str] = "a configuration of scoring"
 
     clip: float = 100.0  # scaled values beyond are cut: ten stds or a hundred are not the same here
 
@@ -90,8 +87,6 @@ class ScoringConfig(Configuration):
 class CalibrationConfig(Configuration):
     """How rates of alarms are counted and extrapolated."""
 
-    WHAT: ClassVar[str] = "a configuration of calibration"
-
     levels: int = 200  # at which rates are counted
     tail_share: int = 100  # rows of training for each peak that is part of the tail
     fewest_peaks: int = 15  # of the tail, however short training is
@@ -114,8 +109,6 @@ class CalibrationConfig(Configuration):
 class CounterConfig(Configuration):
     """Which channels of training are counters, scored by their rates."""
 
-    WHAT: ClassVar[str] = "a configuration of counters"
-
     fewest_rises: int = 16  # fewer are steps from one level to another
     rising: float = 0.5  # of the rows, at least: the rate of what seldom rises is hardly but zeros
     span: float = 10.0  # of the whole rise against the largest single one: else it is one jump
@@ -126,8 +119,6 @@ class CounterConfig(Configuration):
 @dataclass(frozen=True, slots=True)
 class SteadyConfig(Configuration):
     """Which part of a file is learned from where nobody says; a model remembers the rows."""
-
-    WHAT: ClassVar[str] = "a configuration of steady stretches"
 
     share: float = 0.5  # of the rows with a value: the rest shows what came after
     least_share: float = 0.2  # of a stretch before a change, at least: else that after it is taken
@@ -150,8 +141,6 @@ class SteadyConfig(Configuration):
 @dataclass(frozen=True, slots=True)
 class ModelConfig(Configuration):
     """All of them, as a model carries them."""
-
-    WHAT: ClassVar[str] = "a model's configuration"
 
     neighbours: NeighbourConfig = field(default_factory=NeighbourConfig)
     scoring: ScoringConfig = field(default_factory=ScoringConfig)

@@ -5,62 +5,44 @@ from typing import TYPE_CHECKING
 from caps.lazy import on_first_use
 
 if TYPE_CHECKING:
-    from caps.series.files import need_pyarrow
-    from caps.series.gaps import bridge
-    from caps.series.layout import is_time_name
-    from caps.series.moments import Time, Unit, local_times, read_moment, write_moment
-    from caps.series.options import READ_OPTIONS, ReadOptions
-    from caps.series.origin import Origin, Zoned
-    from caps.series.quality import duration, lasting
-    from caps.series.quantities import MISSING_WORDS, Marks, read_quantities
-    from caps.series.reading import Format, read, read_many, scan
-    from caps.series.reassembly import Reassembly, reassemble, window_weights
-    from caps.series.sampling import Sampling, sampling_of
-    from caps.series.scaling import CLIP, Scaler
-    from caps.series.series import Series
-    from caps.series.windows import (
-        SlidingWindows,
-        chunked_windows,
-        pad_short,
-        sliding_windows,
-        window_starts,
+    from caps.series.files import need_pyarrow as need_pyarrow
+    from caps.series.gaps import bridge as bridge
+    from caps.series.layout import is_time_name as is_time_name
+    from caps.series.moments import (
+        Time as Time,
+        Unit as Unit,
+        local_times as local_times,
+        read_moment as read_moment,
+        write_moment as write_moment,
     )
-
-__all__ = [
-    "CLIP",
-    "MISSING_WORDS",
-    "READ_OPTIONS",
-    "Format",
-    "Marks",
-    "Origin",
-    "ReadOptions",
-    "Reassembly",
-    "Sampling",
-    "Scaler",
-    "Series",
-    "SlidingWindows",
-    "Time",
-    "Unit",
-    "Zoned",
-    "bridge",
-    "chunked_windows",
-    "duration",
-    "is_time_name",
-    "lasting",
-    "local_times",
-    "need_pyarrow",
-    "pad_short",
-    "read",
-    "read_many",
-    "read_moment",
-    "read_quantities",
-    "reassemble",
-    "sampling_of",
-    "scan",
-    "sliding_windows",
-    "window_starts",
-    "window_weights",
-    "write_moment",
-]
+    from caps.series.options import READ_OPTIONS as READ_OPTIONS, ReadOptions as ReadOptions
+    from caps.series.origin import Origin as Origin, Zoned as Zoned
+    from caps.series.quality import duration as duration, lasting as lasting
+    from caps.series.quantities import (
+        MISSING_WORDS as MISSING_WORDS,
+        Marks as Marks,
+        read_quantities as read_quantities,
+    )
+    from caps.series.reading import (
+        Format as Format,
+        read as read,
+        read_many as read_many,
+        scan as scan,
+    )
+    from caps.series.reassembly import (
+        Reassembly as Reassembly,
+        reassemble as reassemble,
+        window_weights as window_weights,
+    )
+    from caps.series.sampling import Sampling as Sampling, sampling_of as sampling_of
+    from caps.series.scaling import CLIP as CLIP, Scaler as Scaler
+    from caps.series.series import Series as Series
+    from caps.series.windows import (
+        SlidingWindows as SlidingWindows,
+        chunked_windows as chunked_windows,
+        pad_short as pad_short,
+        sliding_windows as sliding_windows,
+        window_starts as window_starts,
+    )
 
 __getattr__ = on_first_use(__name__)

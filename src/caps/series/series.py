@@ -12,8 +12,7 @@ from caps.arrays import BoolArray, FloatArray
 from caps.errors import InputError
 from caps.series.moments import read_moment, write_moment
 from caps.series.origin import Origin, Rows
-from caps.series.quality import constant_channels, duration
-from caps.series.quality import notes as quality_notes
+from caps.series.quality import constant_channels, duration, notes as quality_notes
 from caps.series.sampling import Sampling, grid_positions, sampling_of
 from caps.series.timestamps import TimeArray
 

@@ -6,8 +6,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from caps.errors import InputError
-from caps.events import AlarmChange as Changed
-from caps.events import Feedback
+from caps.events import AlarmChange as Changed, Feedback
 from caps.serve.found import Found
 from caps.serve.lines import Axis
 from caps.serve.refusals import missing

@@ -9,8 +9,14 @@ import numpy as np
 
 from caps.errors import InputError
 from caps.estimator import CAPS
-from caps.events import Analysis, ChannelView, Nearest, event_table, score_table
-from caps.events import Event as FoundEvent
+from caps.events import (
+    Analysis,
+    ChannelView,
+    Event as FoundEvent,
+    Nearest,
+    event_table,
+    score_table,
+)
 from caps.report import KINDS, analysed_report, budgets_of, rarity, render_report
 from caps.scoring import Band, alarm_rate, carrying
 from caps.series import write_moment

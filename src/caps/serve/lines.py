@@ -6,8 +6,7 @@ from functools import cached_property
 import numpy as np
 
 from caps.arrays import FloatArray
-from caps.plots import Line as ThinLine
-from caps.plots import Timeline, thin_line, thin_range
+from caps.plots import Line as ThinLine, Timeline, thin_line, thin_range
 from caps.scoring import Band, FitOptions, rows_to_learn
 from caps.series import Series
 from caps.serve.schemas import (

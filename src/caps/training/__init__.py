@@ -1,18 +1,19 @@
 """The training loop that every stage of CAPS uses."""
 
-from caps.training.loop import Progress, Report, TrainingResult, start_fabric, train
-from caps.training.randomness import seeded
-from caps.training.run import Batches, DivergedError
-from caps.training.schedule import Schedule
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "Batches",
-    "DivergedError",
-    "Progress",
-    "Report",
-    "Schedule",
-    "TrainingResult",
-    "seeded",
-    "start_fabric",
-    "train",
-]
+from caps.lazy import on_first_use
+
+if TYPE_CHECKING:
+    from caps.training.loop import (
+        Progress as Progress,
+        Report as Report,
+        TrainingResult as TrainingResult,
+        start_fabric as start_fabric,
+        train as train,
+    )
+    from caps.training.randomness import seeded as seeded
+    from caps.training.run import Batches as Batches, DivergedError as DivergedError
+    from caps.training.schedule import Schedule as Schedule
+
+__getattr__ = on_first_use(__name__)

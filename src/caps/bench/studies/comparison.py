@@ -11,8 +11,7 @@ from caps.bench.cells import read_cell
 from caps.bench.datasets import SeriesFile
 from caps.bench.published import paper_studies
 from caps.bench.rendering import Entry, Table, figure
-from caps.bench.runner import planned
-from caps.bench.runner import run as run_cells
+from caps.bench.runner import planned, run as run_cells
 from caps.bench.studies.drawing import draw_differences
 from caps.bench.studies.study import StudyRun
 from caps.bench.summary import METRICS, cell_frame, overall, summarize
