@@ -83,7 +83,7 @@ class Schedule:
             other = self.service.analysed(name, None, fit)
             return changed_alarms(found.analysis, other.analysis).to_dict()
 
-        change = await self.service.query(name, Asked(), compare, quick=False)
+        change = await self.service.query(name, Asked(alarms=None), compare, quick=False)
         models.note(name, "compared", version=fit, before=record.fit, change=change)
         if not self.review:
             models.put_in_force(name, fit)
