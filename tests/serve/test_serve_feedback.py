@@ -197,6 +197,52 @@ def notes(client: httpx.Client) -> list[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("width", [1280, 390])
+def test_on_the_page_a_version_is_compared_put_in_force_and_taken_back(
+    client: httpx.Client, judged: str, browser: "Browser", width: int, shot: Callable[..., None]
+) -> None:
+    def in_force() -> str:
+        listed = client.get(f"{MODEL}/versions").json()
+        return next(str(each["fit"]) for each in listed if each["in_force"])
+
+    old, before = in_force(), alarms(client)
+    request = {"series": "disk", "train": "all", "replace": True, "review": True}
+    assert client.put(MODEL, json=request).status_code == 202
+    wait_for_fit(client, "disk")
+    new = client.get(f"{MODEL}/versions").json()[-2]["fit"]  # the one in force is the last
+    assert new != old
+    faults: list[str] = []
+    context = browser.new_context(viewport={"width": width, "height": 900})
+    page = context.new_page()
+    page.set_default_timeout(1000 * PATIENCE)
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    page.on("console", lambda message: faults.append(f"{message.type}: {message.text}"))
+    page.goto(f"{judged}/#/models/disk")
+    rows, versions = page.locator(".event-row"), page.get_by_role("list", name="Versions")
+    until(page, lambda: rows.count() == len(before))
+    card = page.locator("section.card", has=versions)
+    compare = versions.get_by_role("button", name="Compare")
+    compare.first.click()  # the newest is the first
+    page.get_by_text("If that version took over:").wait_for()
+    shot(page, f"versions-compared-{width}")
+    card.get_by_role("button", name="Leave it").click()
+    assert (page.get_by_text("If that version took over:").count(), in_force()) == (0, old)
+    compare.first.click()
+    card.get_by_role("button", name="Put in force").click()
+    until(page, lambda: in_force() == new and rows.count() != len(before))
+    assert "in force" in versions.get_by_role("listitem").first.inner_text()
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    shot(page, f"versions-in-force-{width}")
+    previous = versions.get_by_role("listitem").filter(has_text="before")
+    previous.get_by_role("button", name="Compare").click()
+    card.get_by_role("button", name="Put in force").click()
+    until(page, lambda: in_force() == old and rows.count() == len(before))
+    assert alarms(client) == before
+    context.close()
+    assert faults == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [1280, 390])
 def test_on_the_page_an_event_is_dismissed_and_the_feedback_revoked(
     client: httpx.Client, judged: str, browser: "Browser", width: int, shot: Callable[..., None]
 ) -> None:
