@@ -17,6 +17,7 @@ class ScoringConfig(Configuration):
     floor: float = 0.003  # of the std of training: closer subsequences are the same
     least_std: float = 1e-3  # of a standardiser
     seldom: float = 0.05  # of the std, at least: where nine of ten rows are the same
+    bursts: int = 8  # times in training that the others came: as often, they are usual
     quiet_rows: tuple[int, ...] = (16, 64)  # over which a channel may lose its variability
     quiet_floor: float = 1e-4  # of the std of training: smaller steps are none
     quiet_known: float = 0.75  # of these rows, at least
