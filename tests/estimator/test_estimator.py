@@ -159,7 +159,7 @@ def test_the_constructor_only_stores(weights: Pretrained) -> None:
     [
         ({"alarms": "often"}, "1/day"),
         ({"alarms": "1/day"}, "in rows"),
-        ({"aggregate": "worst"}, "max, top5"),
+        ({"aggregate": "worst"}, "joint, max, top5"),
         ({"seed": -1}, "positive"),
         ({"construction": "magic"}, "caps, shuffled"),
         ({"train": 5}, "longer training part"),
