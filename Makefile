@@ -51,7 +51,7 @@ parity: $(READY) $(PARITY_READY) ## compare the metrics with TSB-AD 1.5, refresh
 	$(BIN)/python -m tools parity-metrics
 	OMP_NUM_THREADS=1 $(BIN)/python -m tools parity-adapter
 
-peers: $(PEERS_READY) ## create .venv-peers, in which TSB-AD's deep methods run for caps bench
+peers: $(PEERS_READY) ## create .venv-peers, in which TSB-AD's own methods run for caps bench
 
 ecosystems: $(ECOSYSTEMS_READY) ## let aeon and sktime check the adapters, in an environment with both
 	$(ECOSYSTEMS_VENV)/bin/python -m pytest -q tests/adapters
@@ -77,11 +77,11 @@ $(PARITY_READY): constraints.txt
 	$(PARITY_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps TSB-AD==1.5
 	@touch $@
 
-# The six models of caps.baselines.peers need these packages and nothing else of TSB-AD's list.
+# The models of caps.baselines.peers need these packages and nothing else of TSB-AD's list.
 $(PEERS_READY): constraints.txt
 	test -x $(PEERS_VENV)/bin/python || $(PYTHON) -m venv $(PEERS_VENV)
 	$(PEERS_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt \
-		'numpy<2' scikit-learn scipy statsmodels torch torchinfo tqdm einops
+		'numpy<2' scikit-learn scipy statsmodels torch torchinfo tqdm einops arch stumpy tslearn
 	$(PEERS_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps TSB-AD==1.5
 	@touch $@
 

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import settings
 
 if TYPE_CHECKING:
+    import pandas as pd
     from playwright.sync_api import Browser
 
     from caps.network import Detector
@@ -49,6 +50,20 @@ def browser(running_browser: "Browser | None", request: pytest.FixtureRequest) -
     if running_browser is None:
         pytest.skip(f"{request.node.name} needs a browser: install Debian's package chromium")
     return running_browser
+
+
+@pytest.fixture(scope="session")
+def day_waves() -> "pd.DataFrame":
+    """Two metrics of an hour a row that follow the day, one of them odd for six hours."""
+    import numpy as np
+    import pandas as pd
+
+    time = pd.date_range("2024-05-01", periods=700, freq="h", name="time")
+    wave = np.sin(np.arange(700) * 2 * np.pi / 24)
+    table = pd.DataFrame({"cpu": wave, "load": 2 * wave}, index=time)
+    table += 0.1 * np.random.default_rng(0).standard_normal(table.shape)
+    table.iloc[600:606, 0] += 4
+    return table
 
 
 @pytest.fixture(scope="session")

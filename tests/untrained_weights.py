@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 
+from caps.estimator import CAPS
 from caps.network.config import DetectorConfig
 from caps.realize import MaskPool, Mode, Pretrained, Prior, preset_named
 from caps.realize.experts import CodeScale, Denoiser
@@ -50,6 +51,20 @@ def save_untrained_weights(folder: Path, *, accuracy: float = 0.9) -> Pretrained
         facts={"checks": {"realization": {"router": {"accuracy": accuracy}}}},
     ).save(folder)
     return Pretrained.load(folder)
+
+
+def small_model(weights: Pretrained, **options: Any) -> CAPS:
+    """Of several channels, with all that a saved or exported model can have."""
+    return CAPS(
+        train=600,
+        alarms="1/500",
+        pretrained=weights,
+        detector=FAST,
+        construction="injection",
+        references=32,
+        aggregate="top5",
+        **options,
+    )
 
 
 def hurry(patch: pytest.MonkeyPatch, detector: DetectorConfig = FAST, references: int = 32) -> None:

@@ -15,6 +15,8 @@ QUESTIONS = {
     "published": {
         "development": "How do all methods of a bench run compare, also with published ones?",
         "light-methods": "Do our light methods reach TSB-AD's published VUS-PR on each series?",
+        "evaluation": "How far ahead is CAPS on TSB-AD's evaluation lists?",
+        "board-methods": "Do the board's newer methods reach their published figures?",
         "deep-peers": "Do the deep peers reach TSB-AD's published VUS-PR on each dataset?",
         "peer-cost": "What does every deep peer cost on a short series?",
         "rivals": "What does another method see where it beats the memory?",

@@ -1,12 +1,14 @@
 """Configurations as JSON values and back, checked: one way for all of them."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import MISSING, Field, asdict, fields
-from typing import Any, ClassVar, Self
+from dataclasses import MISSING, Field, asdict, fields, is_dataclass
+from typing import Any, Self, TypeVar, get_type_hints
 
 import numpy as np
 
 from caps.errors import ArtifactError, InputError
+
+Config = TypeVar("Config")
 
 
 def check_keys(facts: Mapping[str, Any], wanted: Iterable[str] | type, what: str) -> None:
@@ -20,11 +22,33 @@ def check_keys(facts: Mapping[str, Any], wanted: Iterable[str] | type, what: str
         )
 
 
+def from_json(kind: type[Config], facts: Any) -> Config:
+    """The dataclass, perhaps of others, that `asdict` made the facts of; lists become tuples.
+
+    >>> from dataclasses import dataclass
+    >>> @dataclass
+    ... class Sizes:
+    ...     widths: tuple[int, ...]
+    >>> from_json(Sizes, {"widths": [16, 8]})
+    Sizes(widths=(16, 8))
+    """
+    if not isinstance(facts, Mapping):
+        raise ArtifactError(f"{kind.__name__} is {facts!r}", "write it again with this version")
+    check_keys(facts, kind, kind.__name__)
+    hints = get_type_hints(kind)
+    return kind(**{name: _restored(each, hints[name]) for name, each in facts.items()})
+
+
+def _restored(value: Any, hint: Any) -> Any:
+    if isinstance(hint, type) and is_dataclass(hint):
+        return from_json(hint, value)
+    return tuple(value) if isinstance(value, list) else value
+
+
 class Configuration:
     """The base of frozen dataclasses of numbers, tuples of numbers and other configurations."""
 
     __slots__ = ()
-    WHAT: ClassVar[str] = "a configuration"
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON values; `from_dict` gives the same configuration back."""
@@ -36,9 +60,7 @@ class Configuration:
     @classmethod
     def from_dict(cls, facts: Mapping[str, Any]) -> Self:
         """The configuration that `to_dict` described; other or missing keys are errors."""
-        check_keys(facts, cls, cls.WHAT)
-        defaults = {field.name: _default(field) for field in fields(cls)}  # type: ignore[arg-type]
-        return cls(**{name: _restored(each, defaults[name]) for name, each in facts.items()})
+        return from_json(cls, facts)
 
     def __post_init__(self) -> None:
         """Refuse a number of another kind or sign than the default's."""
@@ -57,12 +79,6 @@ class Configuration:
 
 def _default(field: Field[Any]) -> Any:
     return field.default_factory() if field.default_factory is not MISSING else field.default
-
-
-def _restored(value: Any, default: Any) -> Any:
-    if isinstance(default, Configuration):
-        return type(default).from_dict(value)
-    return tuple(value) if isinstance(default, tuple) else value
 
 
 def _is_like(value: Any, default: float) -> bool:

@@ -192,7 +192,7 @@ class CAPS(FittedModel, BaseEstimator):  # type: ignore[misc]  # scikit-learn ha
         """The weights if a detector needs them, and what the model keeps of them for kinds."""
         source = self.pretrained
         if options.detector is None and (source is None or isinstance(source, str | os.PathLike)):
-            from caps.realize import weights_facts  # scores do without
+            from caps.realize import weights_facts  # a hundredth of a second; scores do without
 
             return None, weights_facts(None if source is None else Path(source))
         from caps.realize import load_weights  # torch, a second that most fits do without
@@ -220,7 +220,7 @@ class _Kinds:
     def __call__(
         self, values: FloatArray, start: int, end: int, expected: FloatArray
     ) -> dict[str, float] | None:
-        from caps.events import event_kind  # scipy, which scores do without
+        from caps.events import event_kind  # scipy: up to 0.3 s that scores do without
 
         router = self.router
         if self.named is not None and router.digests != self.named:
@@ -230,7 +230,7 @@ class _Kinds:
     @cached_property
     def router(self) -> "KindRouter":
         """That of the weights given, of those in a folder, or of the shipped ones."""
-        from caps.realize import kind_router  # scores do without
+        from caps.realize import kind_router  # scipy: up to 0.3 s that scores do without
 
         if self.source is None or isinstance(self.source, str | os.PathLike):
             return kind_router(None if self.source is None else Path(self.source))

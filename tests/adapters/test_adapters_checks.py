@@ -17,19 +17,8 @@ TRAIN = 400
 
 
 @pytest.fixture(scope="module")
-def frame() -> pd.DataFrame:
-    rng = np.random.default_rng(0)
-    time = pd.date_range("2024-05-01", periods=700, freq="h", name="time")
-    wave = np.sin(np.arange(700) * 2 * np.pi / 24)
-    table = pd.DataFrame({"cpu": wave, "load": 2 * wave}, index=time)
-    table += 0.1 * rng.standard_normal(table.shape)
-    table.iloc[600:606, 0] += 4
-    return table
-
-
-@pytest.fixture(scope="module")
-def model(frame: pd.DataFrame) -> CAPS:
-    return CAPS(train=TRAIN, alarms="1/day").fit(frame)
+def model(day_waves: pd.DataFrame) -> CAPS:
+    return CAPS(train=TRAIN, alarms="1/day").fit(day_waves)
 
 
 def adapter(library: str) -> Any:
@@ -62,19 +51,19 @@ def test_sktime_finds_no_fault() -> None:
 
 
 @pytest.mark.filterwarnings("default")
-def test_aeon_scores_as_caps_does(frame: pd.DataFrame, model: CAPS) -> None:
+def test_aeon_scores_as_caps_does(day_waves: pd.DataFrame, model: CAPS) -> None:
     detector = adapter("aeon")(CAPS(train=TRAIN, alarms="1/day"))
-    scores = detector.fit_predict(frame, axis=0)
-    np.testing.assert_array_equal(scores, model.decision_function(frame))
+    scores = detector.fit_predict(day_waves, axis=0)
+    np.testing.assert_array_equal(scores, model.decision_function(day_waves))
     assert detector.model_.names_ == ("cpu", "load")
-    pd.testing.assert_frame_equal(detector.model_.events(frame), model.events(frame))
+    pd.testing.assert_frame_equal(detector.model_.events(day_waves), model.events(day_waves))
     assert not hasattr(detector.model, "fitted_"), "the estimator given is left as it was"
     assert detector.get_params()["model__alarms"] == "1/day"
 
 
 @pytest.mark.filterwarnings("default")
-def test_aeon_gets_a_score_for_rows_without_a_value(frame: pd.DataFrame) -> None:
-    values = frame.to_numpy(copy=True)
+def test_aeon_gets_a_score_for_rows_without_a_value(day_waves: pd.DataFrame) -> None:
+    values = day_waves.to_numpy(copy=True)
     values[500:510] = np.nan
     scores = adapter("aeon")().fit(values[:TRAIN], axis=0).predict(values, axis=0)
     assert np.isfinite(scores).all()
@@ -83,16 +72,18 @@ def test_aeon_gets_a_score_for_rows_without_a_value(frame: pd.DataFrame) -> None
 
 
 @pytest.mark.filterwarnings("default")
-def test_sktime_gets_the_rows_of_events_and_all_scores(frame: pd.DataFrame, model: CAPS) -> None:
+def test_sktime_gets_the_rows_of_events_and_all_scores(
+    day_waves: pd.DataFrame, model: CAPS
+) -> None:
     detector = adapter("sktime")(CAPS(train=TRAIN, alarms="1/day"))
-    rows = detector.fit(frame).predict(frame)["ilocs"].to_numpy()
-    np.testing.assert_array_equal(rows, np.flatnonzero(model.predict(frame)))
+    rows = detector.fit(day_waves).predict(day_waves)["ilocs"].to_numpy()
+    np.testing.assert_array_equal(rows, np.flatnonzero(model.predict(day_waves)))
     assert set(range(600, 606)) <= set(rows)
-    scores = detector.transform_scores(frame)
-    assert scores.index.equals(frame.index)
-    np.testing.assert_array_equal(scores["scores"], model.decision_function(frame))
+    scores = detector.transform_scores(day_waves)
+    assert scores.index.equals(day_waves.index)
+    np.testing.assert_array_equal(scores["scores"], model.decision_function(day_waves))
     np.testing.assert_array_equal(
-        detector.predict_scores(frame)["scores"], model.decision_function(frame)[rows]
+        detector.predict_scores(day_waves)["scores"], model.decision_function(day_waves)[rows]
     )
 
 

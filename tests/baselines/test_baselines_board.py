@@ -5,6 +5,7 @@ import pytest
 
 from caps.baselines import METHODS
 from caps.baselines.mmpad import nearest_correlation
+from caps.baselines.simple_choice import contrast
 from caps.metrics import acf_window
 from oracles import baselines as oracle
 
@@ -97,6 +98,34 @@ def test_mmpad_finds_an_anomaly_that_occurs_twice() -> None:
     assert found.min() >= 0
     assert found.max() <= 1
     assert {500 <= row < 540 or 1000 <= row < 1040 for row in np.argsort(found)[-20:]} == {True}
+
+
+def choice_on(series: np.ndarray) -> tuple[str, np.ndarray]:
+    method = METHODS["simple-choice"](0).fit(series[:300])
+    found = method.score(series)
+    return str(method.chosen), found  # type: ignore[attr-defined]
+
+
+def test_the_choice_is_the_score_that_the_anomaly_stands_out_of() -> None:
+    rng = np.random.default_rng(0)
+    wave = np.sin(np.arange(1200) * 2 * np.pi / 40)[:, None]
+    wave += 0.02 * rng.standard_normal(wave.shape)
+    spike, shape, level = wave.copy(), wave.copy(), walk(1200, 1, 3) * 0.05
+    spike[700] += 9
+    shape[700:740] = np.sin(np.arange(40) * 2 * np.pi / 10)[:, None] * 0.7
+    level[600:1000] += 4 * np.hanning(400)[:, None]
+    chosen, found = choice_on(spike)
+    assert (chosen, int(found.argmax()) in (700, 701)) == ("step", True)
+    chosen, found = choice_on(shape)
+    assert (chosen, 690 <= found.argmax() < 750) == ("shape", True)
+    chosen, found = choice_on(level)
+    assert chosen == "level"
+    np.testing.assert_array_equal(found, scores("sub-pca-tsb", level[:300], level))
+
+
+def test_scores_that_are_all_equal_have_no_contrast() -> None:
+    assert contrast(np.ones(5), 0.9) == 0
+    assert contrast(np.array([1.0, 1, 1, 1, 3]), 0.5) == 1
 
 
 def test_the_training_part_decides_the_scale_of_what_learns_from_it() -> None:

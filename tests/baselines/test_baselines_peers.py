@@ -7,7 +7,14 @@ import numpy as np
 import pytest
 
 from caps.baselines import METHODS, Method
-from caps.baselines.peers import CONFIGURATIONS, PYTHON_VARIABLE, Peer, PeerError, peers_python
+from caps.baselines.peers import (
+    CONFIGURATIONS,
+    ON_ITSELF,
+    PYTHON_VARIABLE,
+    Peer,
+    PeerError,
+    peers_python,
+)
 from caps.errors import InputError
 
 ROOT = Path(__file__).parents[2]
@@ -50,6 +57,25 @@ np.save(folder / "scores.npy", series[:, 0] + train.mean())
 
 
 @pytest.mark.parametrize(
+    ("name", "settings"),
+    [("kshapead-tsb", {"window": 31}), ("poly-tsb", {"window": 31, "power": 4})],
+)
+def test_a_model_that_learns_from_the_series_gets_its_period(
+    tmp_path: Path, name: str, settings: dict[str, int]
+) -> None:
+    code = f"""
+folder = Path(sys.argv[1])
+assert json.loads((folder / "order.json").read_text())["settings"] == {settings}
+np.save(folder / "scores.npy", np.load(folder / "series.npy")[:, 0])
+"""
+    model = Peer(ON_ITSELF[name], 0, python=fake_python(tmp_path, code)).fit(wave(30))
+    assert model.score(wave(400)).shape == (400,)
+    several = Peer(ON_ITSELF[name], 0, python=tmp_path / "python").fit(wave(30, 2))
+    with pytest.raises(InputError, match="one channel"):
+        several.score(wave(400, 2))
+
+
+@pytest.mark.parametrize(
     ("code", "complaint"),
     [
         ("print('out of luck'); sys.exit(3)", r"status 3[\s\S]*out of luck"),
@@ -86,7 +112,7 @@ def test_a_missing_environment_is_named(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_every_peer_is_among_the_methods() -> None:
-    for name in [*NAMES, "omnianomaly-tsb"]:
+    for name in [*NAMES, "omnianomaly-tsb", *ON_ITSELF]:
         method = METHODS[name](0)
         assert isinstance(method, Method)
         with pytest.raises(InputError, match="call fit first"):
@@ -110,3 +136,11 @@ def test_a_real_peer_scores_every_row(channels: int) -> None:
     )
     assert first.shape == (260,)
     assert np.array_equal(first, second)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not PEERS.is_file(), reason="no .venv-peers: run `make peers`")
+@pytest.mark.parametrize("name", list(ON_ITSELF))
+def test_a_real_light_peer_scores_every_row(name: str) -> None:
+    scores = Peer(ON_ITSELF[name], 0, python=PEERS).fit(wave(100)).score(wave(1500))
+    assert scores.shape == (1500,)

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from caps.bench.cells import Cell, done_record, failed_record, write_cell
-from caps.bench.leaderboard import write_leaderboard
+from caps.bench.leaderboard import COLUMNS, write_leaderboard
 from caps.bench.methods import make_method
 from caps.bench.published import paper_deviations, paper_figures, paper_name, read_series_figures
 from caps.bench.settings import config_hash
@@ -146,6 +146,9 @@ def test_the_mean_over_series_stands_beside_that_over_datasets(tmp_path: Path) -
     shown = (tmp_path / "tables" / "results.md").read_text()
     assert "50.00 [20.00, 90.00]" in shown  # three series: no interval is narrower
     assert "60.00 [55.00, 65.00]" in shown
+    ends = [float(rows["lof"][f"VUS-PR, datasets, {end}"]) for end in ("low", "high")]
+    assert ends == pytest.approx([55, 65])
+    assert rows["random"]["VUS-PR, datasets, low"] == ""
 
 
 def test_cells_without_tsb_ads_own_figures_have_the_others(tmp_path: Path) -> None:
@@ -192,7 +195,9 @@ def test_leaderboard_files_read_back_as_published_figures(tmp_path: Path) -> Non
     names = sorted(str(path.relative_to(tmp_path / "board")) for path in files)
     assert names == ["multi/caps.csv", "uni/kmeansad-tab.csv"]
     table = pd.read_csv(tmp_path / "board" / "uni" / "kmeansad-tab.csv")
-    assert list(table.columns) == ["file", "Time", *FIELD_METRICS.values()]
+    assert list(table.columns) == list(COLUMNS)
+    assert set(FIELD_METRICS.values()) < set(COLUMNS)
+    assert table["PA-F1"].isna().all()
     assert table["VUS-PR"].fillna(-1).tolist() == [0.25, 0.75, -1]
     assert (table["Time"] == 1.5).all()
     many = read_series_figures(tmp_path / "board" / "multi" / "caps.csv")
@@ -267,6 +272,19 @@ def test_tsb_ads_published_figures_stand_beside_the_same_methods(tmp_path: Path)
         table_of(tmp_path, "", published=[tmp_path / "tables" / "cells.csv"])
 
 
+def test_ucr_has_a_table_of_first_places(tmp_path: Path) -> None:
+    write_done(tmp_path, "lof", "NAB", 9, 0.5)
+    assert "ucr_top_1_univariate" not in {table.name for table in build_tables(tmp_path)[0]}
+    for method, hits in {"lof": (True, False), "caps": (True, True), "ones": (True, True)}.items():
+        for number, hit in enumerate(hits):
+            part = {**result(0.5)["test"], "top_1": hit}  # type: ignore[dict-item]
+            write_done(tmp_path, method, "UCR", number, 0.5, test=part)
+    rows = table_of(tmp_path, "ucr_top_1_univariate")
+    assert list(rows) == ["caps", "lof"]  # equal scores have no highest one
+    assert [float(row["Top-1 accuracy, %"]) for row in rows.values()] == [100, 50]
+    assert [row["Top-1 accuracy, %, low"] for row in rows.values()] == ["100.0", "0.0"]
+
+
 def test_a_run_in_which_everything_failed_has_its_failures(tmp_path: Path) -> None:
     lost = Cell("NAB", SERIES.format(3, "NAB", 3), "caps", "abc", 0)
     write_cell(tmp_path, lost, failed_record(lost, "crash", "it fell over", "Traceback ..."))
@@ -292,7 +310,9 @@ def test_scores_are_exported_in_tsb_ads_layout(tmp_path: Path) -> None:
     np.testing.assert_array_equal(scores, np.arange(300.0))
     assert (target / "score" / "multi" / "caps" / f"{many.series[:-4]}.npy").is_file()
     table = pd.read_csv(target / "metrics" / "uni" / "caps.csv")
-    assert list(table.columns) == ["file", "Time", *FIELD_METRICS.values()]
+    assert list(table.columns) == list(COLUMNS)
+    assert set(FIELD_METRICS.values()) < set(COLUMNS)
+    assert table["PA-F1"].isna().all()
     assert table["file"].tolist() == [kept.series]
     with pytest.raises(InputError, match="seed 7"):
         export_scores(out, target, seed=7)
@@ -310,6 +330,24 @@ def test_json_has_null_where_there_is_no_figure(
     found = json.loads(capsys.readouterr().out)
     (row,) = [each for each in found["vus_pr_univariate_test"]["rows"] if each["Method"] == "lof"]
     assert row["NAB"] is None
+
+
+def test_json_has_the_numbers_that_are_shown_beside_a_mean(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from caps.cli.main import main
+
+    for number, vus in ((1, 0.2), (2, 0.4)):
+        for seed, shift in ((0, 0.0), (1, 0.2)):
+            write_done(tmp_path, "lof", "NAB", number, vus + shift, seed=seed)
+    with pytest.raises(SystemExit) as stop:
+        main(["bench", "table", str(tmp_path), "--json"])
+    assert stop.value.code == 0
+    found = json.loads(capsys.readouterr().out)
+    (row,) = [each for each in found["vus_pr_univariate_test"]["rows"] if each["Method"] == "lof"]
+    assert row["NAB, std"] == pytest.approx(100 * np.std([0.3, 0.5], ddof=1))
+    (row,) = found["tsb_ad_univariate_test"]["rows"]
+    assert (row["VUS-PR, series, low"], row["VUS-PR, series, high"]) == pytest.approx((30, 50))
 
 
 def test_results_of_an_older_configuration_are_told(tmp_path: Path) -> None:

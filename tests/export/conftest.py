@@ -9,7 +9,7 @@ from exported_model import Pair, table
 from caps import CAPS
 from caps.export import OnnxModel, write_onnx
 from caps.realize import Pretrained
-from untrained_weights import FAST, save_untrained_weights
+from untrained_weights import FAST, save_untrained_weights, small_model
 
 
 @pytest.fixture(scope="session")
@@ -26,16 +26,7 @@ def fitted_and_exported(folder: Path, model: CAPS, values: np.ndarray) -> Pair:
 
 @pytest.fixture(scope="session")
 def both_sides(tmp_path_factory: pytest.TempPathFactory, weights: Pretrained) -> Pair:
-    model = CAPS(
-        train=600,
-        alarms="1/500",
-        pretrained=weights,
-        detector=FAST,
-        construction="injection",
-        references=32,
-        aggregate="top5",
-    )
-    return fitted_and_exported(tmp_path_factory.mktemp("both"), model, table())
+    return fitted_and_exported(tmp_path_factory.mktemp("both"), small_model(weights), table())
 
 
 @pytest.fixture(scope="session")

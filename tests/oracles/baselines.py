@@ -118,3 +118,26 @@ def _channels(values: np.ndarray) -> range:
 
 def _var(values: np.ndarray, channel: int) -> float:
     return float(np.var(values[:, channel])) or 1.0
+
+
+def three_nearest(known: np.ndarray, asked: np.ndarray, metric: str) -> list[float]:
+    def distance(a: np.ndarray, b: np.ndarray) -> float:
+        if metric == "euclidean":
+            return float(np.linalg.norm(a - b))
+        return float(1 - a @ b / np.linalg.norm(a) / np.linalg.norm(b))
+
+    return [float(np.mean(sorted(distance(each, one) for one in known)[:3])) for each in asked]
+
+
+def amplitude(train: np.ndarray, series: np.ndarray, around: int) -> list[float]:
+    """Of the mean around each row, from the median of training in median deviations."""
+    scores = []
+    for row in range(len(series)):
+        near = series[max(0, row - around) : row + around + 1]
+        parts = []
+        for c in _channels(train):
+            level = np.median(train[:, c])
+            deviation = np.median([abs(value - level) for value in train[:, c]])
+            parts.append(abs(near[:, c].mean() - level) / deviation)
+        scores.append(float(np.mean(parts)))
+    return scores

@@ -34,38 +34,27 @@ def masked_mean(values: np.ndarray, mask: np.ndarray) -> float:
     return sum(rows) / len(rows)
 
 
-def noise_losses(
+def losses(
     clean: np.ndarray,
     background: np.ndarray,
     noise: np.ndarray,
     predicted: np.ndarray,
     support: np.ndarray,
     ab: np.ndarray,
+    prediction: str,
 ) -> tuple[float, float]:
-    """L_main and L_out as printed, for predicted noise; `ab` holds alpha-bar of every row."""
-    estimate = np.empty_like(clean)
-    for i, kept in enumerate(ab):
-        r_tau = math.sqrt(kept) * clean[i] + math.sqrt(1 - kept) * noise[i]
-        estimate[i] = (r_tau - math.sqrt(1 - kept) * predicted[i]) / math.sqrt(kept)
-    main = masked_mean((predicted - noise) ** 2, support)
-    return main, masked_mean((estimate - background) ** 2, 1 - support)
+    """L_main and L_out as printed; `ab` holds alpha-bar of every row.
 
-
-def velocity_losses(
-    clean: np.ndarray,
-    background: np.ndarray,
-    noise: np.ndarray,
-    predicted: np.ndarray,
-    support: np.ndarray,
-    ab: np.ndarray,
-) -> tuple[float, float]:
-    """The same for predicted velocity: the noise it implies, its error divided by alpha-bar."""
+    For predicted velocity by the noise it implies, whose error is divided by alpha-bar.
+    """
     main, estimate = np.empty_like(clean), np.empty_like(clean)
     for i, kept in enumerate(ab):
         signal, sigma = math.sqrt(kept), math.sqrt(1 - kept)
         r_tau = signal * clean[i] + sigma * noise[i]
-        implied = signal * predicted[i] + sigma * r_tau
-        main[i] = (implied - noise[i]) ** 2 / kept
+        implied, weight = predicted[i], 1.0
+        if prediction == "velocity":
+            implied, weight = signal * predicted[i] + sigma * r_tau, kept
+        main[i] = (implied - noise[i]) ** 2 / weight
         estimate[i] = (r_tau - sigma * implied) / signal
     return masked_mean(main, support), masked_mean((estimate - background) ** 2, 1 - support)
 

@@ -1,13 +1,14 @@
 """Presets: their JSON form, other sizes, and the table beside the paper's."""
 
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import pytest
 
+from caps.configuration import from_json
 from caps.errors import ArtifactError, InputError
 from caps.realize import PRESETS, preset_named
-from caps.realize.presets import preset_from_dict, preset_to_dict, resized, size_table
+from caps.realize.presets import Preset, resized, size_table
 
 # The paper's table "Main architectural and optimization configurations of CAPS".
 PAPER_TABLE = {
@@ -53,19 +54,19 @@ def test_every_preset_is_shown_beside_the_paper() -> None:
 def test_a_preset_survives_json(name: str) -> None:
     preset = preset_named(name)
     assert preset.name == name
-    assert preset_from_dict(json.loads(json.dumps(preset_to_dict(preset)))) == preset
+    assert from_json(Preset, json.loads(json.dumps(asdict(preset)))) == preset
 
 
 def test_unknown_names_and_fields_are_refused() -> None:
     with pytest.raises(InputError, match="choose from cpu, paper, tiny"):
         preset_named("gpu")
-    values = preset_to_dict(preset_named("tiny"))
+    values = asdict(preset_named("tiny"))
     with pytest.raises(ArtifactError, match="colour"):
-        preset_from_dict(values | {"colour": "red"})
+        from_json(Preset, values | {"colour": "red"})
     with pytest.raises(ArtifactError, match="Schedule"):
-        preset_from_dict(values | {"router": {"steps": 3}})
-    with pytest.raises(ArtifactError, match="Sampler has fields int"):
-        preset_from_dict(values | {"sampler": 20})
+        from_json(Preset, values | {"router": {"steps": 3}})
+    with pytest.raises(ArtifactError, match="Sampler is 20"):
+        from_json(Preset, values | {"sampler": 20})
 
 
 def test_resizing_changes_the_pairs_and_the_steps_and_nothing_else() -> None:

@@ -49,14 +49,19 @@ def noise_source(seed: int = 0) -> torch.Generator:
     return torch.Generator().manual_seed(seed)
 
 
+def answered(rows: int, window: int, sampler: Sampler) -> tuple[Known, Tensor, Tensor]:
+    """An oracle that always knows the same truth, the truth, and what the sampler made of it."""
+    truth = torch.randn(rows, window, generator=noise_source(1)).clamp(-4, 4)
+    oracle = Known(lambda r_tau, ab: truth)
+    return oracle, truth, sample(oracle, everywhere(rows, window), sampler, noise_source())
+
+
 @pytest.mark.parametrize("steps", [2, 7, 20, 199, 200, 500])
 @pytest.mark.parametrize("method", METHODS)
 def test_an_oracle_is_asked_from_the_last_step_to_the_first_and_its_answer_is_returned(
     method: str, steps: int
 ) -> None:
-    truth = torch.randn(3, 16, generator=noise_source(1)).clamp(-4, 4)
-    oracle = Known(lambda r_tau, ab: truth)
-    found = sample(oracle, everywhere(3, 16), Sampler(method, steps), noise_source())
+    oracle, truth, found = answered(3, 16, Sampler(method, steps))
     assert torch.equal(found, truth)
     asked = [step for step, _ in oracle.calls]
     if method == "dpm++":  # steps that fall together are made once
@@ -72,9 +77,7 @@ def test_an_oracle_is_asked_from_the_last_step_to_the_first_and_its_answer_is_re
 def test_draws_on_the_way_to_an_oracles_answer_have_the_noise_of_their_step(
     method: str, steps: int
 ) -> None:
-    truth = torch.randn(40, 256, generator=noise_source(1)).clamp(-4, 4)
-    oracle = Known(lambda r_tau, ab: truth)
-    sample(oracle, everywhere(40, 256), Sampler(method, steps), noise_source())
+    oracle, truth, _ = answered(40, 256, Sampler(method, steps))
     first = oracle.calls[0][1]
     for step, draw in oracle.calls:
         ab = oracle.schedule.alpha_bar[step].item()

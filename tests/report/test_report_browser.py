@@ -143,18 +143,22 @@ def test_the_slider_shows_what_another_budget_gives(opened: Open, month: Report)
     assert sum(each["name"] == "event" for each in shapes) == strictest.found
 
 
-def test_the_pointer_reads_the_time_of_day(opened: Open) -> None:
-    page = opened()
+def until_the_pointer_reads(page: "Page", across: int, text: str) -> None:
+    """Move the pointer over the overview, so far from its left, until it shows such a text."""
     box = page.locator("#overview-chart .nsewdrag").first.bounding_box()
     assert box is not None
 
     def read() -> bool:
         for step in range(3):
-            page.mouse.move(box["x"] + 500 + step, box["y"] + 60)
-        text = page.locator("#overview-chart .hoverlayer").text_content() or ""
-        return re.match(r"2024-03-\d\d \d\d:\d0requests", text) is not None
+            page.mouse.move(box["x"] + across + step, box["y"] + 60)
+        shown = page.locator("#overview-chart .hoverlayer").text_content() or ""
+        return re.search(text, shown) is not None
 
     until(page, read)
+
+
+def test_the_pointer_reads_the_time_of_day(opened: Open) -> None:
+    until_the_pointer_reads(opened(), 500, r"^2024-03-\d\d \d\d:\d0requests")
 
 
 @pytest.mark.parametrize("size", [DESKTOP, PHONE])
@@ -168,16 +172,7 @@ def test_what_was_expected_is_drawn_and_read(
     page = opened(tmp_path / "report.html", viewport=size)
     assert page.locator(".legend .key.range").is_visible()
     assert page.locator("#overview-chart .js-fill").count() == 2  # the range, and the score's
-    box = page.locator("#overview-chart .nsewdrag").first.bounding_box()
-    assert box is not None
-
-    def read() -> bool:
-        for step in range(3):
-            page.mouse.move(box["x"] + 150 + step, box["y"] + 60)
-        text = page.locator("#overview-chart .hoverlayer").text_content() or ""
-        return re.search(r"load, expected : \S+ \(\S+ to \S+\)", text) is not None
-
-    until(page, read)
+    until_the_pointer_reads(page, 150, r"load, expected : \S+ \(\S+ to \S+\)")
 
 
 def test_the_overview_has_its_slider_and_a_legend_beside_it(opened: Open) -> None:

@@ -345,25 +345,27 @@ def test_longer_contexts_foretell_by_the_past_than_in_hindsight(
     assert shorter.context == 64 + max(config.neighbours.horizons) - 1 < live.context
 
 
-@pytest.mark.parametrize("causal", [False, True])
-def test_a_channel_that_stands_still_stands_out(
-    remembered: Memory, live: Memory, causal: bool
-) -> None:
+@pytest.fixture(params=["remembered", "live"])
+def memory(request: pytest.FixtureRequest) -> Memory:
+    """In hindsight, and by the past alone."""
+    found: Memory = request.getfixturevalue(request.param)
+    return found
+
+
+def standing_still() -> np.ndarray:
     values = beats(1200, seed=1)
     values[EVENT : EVENT + 300] = values[EVENT]
-    evidence = recalled(live if causal else remembered, values)
+    return values
+
+
+def test_a_channel_that_stands_still_stands_out(memory: Memory) -> None:
+    evidence = recalled(memory, standing_still())
     normal = np.delete(evidence, slice(EVENT - 300, EVENT + 600))
     assert np.median(evidence[EVENT + 100 : EVENT + 300]) > np.quantile(normal, 0.99)
 
 
-@pytest.mark.parametrize("causal", [False, True])
-def test_a_channel_that_stands_still_is_never_the_strongest_evidence(
-    remembered: Memory, live: Memory, causal: bool
-) -> None:
-    values = beats(1200, seed=1)
-    values[EVENT : EVENT + 300] = values[EVENT]
-    memory = live if causal else remembered
-    quiet = np.asarray(recall(memory, values).quiet)
+def test_a_channel_that_stands_still_is_never_the_strongest_evidence(memory: Memory) -> None:
+    quiet = np.asarray(recall(memory, standing_still()).quiet)
     assert quiet.max() == memory.config.scoring.quiet_most
     assert quiet[EVENT + 100 : EVENT + 300].min() == memory.config.scoring.quiet_most
     assert quiet[: EVENT - 64].max() < 0.5

@@ -13,7 +13,7 @@ from safetensors.numpy import load_file, save_file
 
 from caps import CAPS, ArtifactError
 from caps.scoring.description import digest
-from untrained_weights import FAST, noisy_wave, save_untrained_weights
+from untrained_weights import noisy_wave, save_untrained_weights, small_model
 
 ROWS = 700
 
@@ -25,17 +25,7 @@ def two_channels() -> np.ndarray:
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> CAPS:
     weights = save_untrained_weights(tmp_path_factory.mktemp("weights") / "untrained")
-    chosen = CAPS(
-        train=600,
-        alarms="1/500",
-        pretrained=weights,
-        detector=FAST,
-        construction="injection",
-        references=32,
-        aggregate="top5",
-        modes=(0, 2),
-    )
-    return chosen.fit(two_channels())
+    return small_model(weights, modes=(0, 2)).fit(two_channels())
 
 
 @pytest.fixture(scope="module")

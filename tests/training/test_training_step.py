@@ -87,16 +87,8 @@ def test_a_parameter_that_no_loss_uses_survives_a_resume(tmp_path: Path) -> None
     for steps in (1, 2):
         with seeded(0):
             stage = Ablated()
-        result = train(
-            stage,
-            small.batches,
-            small.SCHEDULE,
-            seed=0,
-            name="ablated",
-            folder=tmp_path,
-            resume=True,
-            minutes=0,
-        )
+        sitting = {"folder": tmp_path, "resume": True, "minutes": 0}
+        result = train(stage, small.batches, small.SCHEDULE, seed=0, name="ablated", **sitting)
         assert result.step == steps
 
 

@@ -1,6 +1,6 @@
-"""The walk of a row through `caps detect --detector`: rooms, files and functions passed.
+"""The walk of a row through `caps detect`: rooms, files and functions passed.
 
-PYTHONPATH=src python tools/walk/trace.py [--functions]
+PYTHONPATH=src python tools/walk/trace.py [--detector] [--functions]
 
 Counted are the named functions and methods under src/caps that are entered, in whatever thread,
 once each however often they are called. Module and class bodies, lambdas, comprehensions and the
@@ -47,12 +47,12 @@ def tracing() -> Iterator[Counter[CodeType]]:
         threading.setprofile(None)
 
 
-def calls_of_detect() -> Counter[CodeType]:
+def calls_of_detect(*options: str) -> Counter[CodeType]:
     """Run `caps detect` on the example."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "load.csv"
         example().to_csv(file, index=False)
-        command = ["detect", str(file), "--train", str(TRAIN), "--detector"]
+        command = ["detect", str(file), "--train", str(TRAIN), *options]
         command += ["--out", str(Path(folder) / "found")]
         printed = io.StringIO()
         silenced = contextlib.redirect_stdout(printed)
@@ -89,9 +89,10 @@ def table(walk: Walk, calls: Counter[CodeType]) -> str:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--detector", action="store_true", help="train a detector too")
     parser.add_argument("--functions", action="store_true", help="name every function")
     arguments = parser.parse_args()
-    calls = calls_of_detect()
+    calls = calls_of_detect(*(["--detector"] if arguments.detector else []))
     walk = rooms(calls)
     if arguments.functions:
         for code in (code for codes in walk.values() for code in codes):

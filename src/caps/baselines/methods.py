@@ -14,9 +14,10 @@ from caps.baselines.floors import Flat, Random
 from caps.baselines.matrix_profile import MatrixProfile, MultiWindowProfile
 from caps.baselines.mmpad import Mmpad
 from caps.baselines.one_liners import MovingVariance, SensorRange, SquaredDifference
-from caps.baselines.peers import CONFIGURATIONS, Peer
+from caps.baselines.peers import CONFIGURATIONS, ON_ITSELF, Peer
 from caps.baselines.points import centres, density, distance, isolation, magnitude, projection
 from caps.baselines.protocol import Method
+from caps.baselines.simple_choice import SimpleChoice
 from caps.baselines.subsequences import Plan, Subsequences
 
 Factory = Callable[[int], Method]
@@ -91,6 +92,9 @@ METHODS: Mapping[str, Factory] = MappingProxyType(
         "sensor-range": lambda seed: SensorRange(),
         "l2-norm": _on(L2_NORM, replace(L2_NORM, length=1)),
         "nearest-neighbour": _on(NEAREST, replace(NEAREST, length=1)),
+        "simple-choice": lambda seed: SimpleChoice(SUB_PCA, PCA_MANY, seed=seed),
+        "paano": _network("paano", "PaAno"),
+        "paano-pai": _network("paano", "PaAno", "pai"),
         "lof-tsb": _on(LOF, LOF_MANY, whole=True),
         "iforest-tsb": _on(IFOREST, IFOREST_MANY, whole=True),
         "sub-pca-tsb": _on(SUB_PCA, PCA_MANY, whole=True),
@@ -100,5 +104,6 @@ METHODS: Mapping[str, Factory] = MappingProxyType(
         "matrix-profile-tsb": lambda seed: MatrixProfile(whole=True),
         "mmpad-tsb": lambda seed: Mmpad(),
         **{name: partial(Peer, each) for name, each in CONFIGURATIONS.items()},
+        **{name: partial(Peer, each) for name, each in ON_ITSELF.items()},
     }
 )

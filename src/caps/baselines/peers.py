@@ -1,4 +1,4 @@
-"""Deep methods of others, run by TSB-AD 1.5's own code in a Python of its own.
+"""Methods of others, run by TSB-AD 1.5's own code in a Python of its own.
 
 TSB-AD needs numpy<2, so its models run in another virtual environment (`make peers`) as a child
 process: arrays go there and come back as `.npy` files, its output is kept for the error message.
@@ -22,6 +22,7 @@ import numpy as np
 from caps.arrays import FloatArray
 from caps.baselines.protocol import bridged, checked, not_fitted
 from caps.errors import CapsError, InputError
+from caps.metrics import acf_window
 
 PYTHON_VARIABLE = "CAPS_PEERS_PYTHON"
 LIMIT = 3600.0  # seconds of one fit with its scores
@@ -40,10 +41,28 @@ class Configuration:
     univariate: tuple[int, float]
     multivariate: tuple[int, float] | None = None  # None: as for one
 
-    def of(self, channels: int) -> dict[str, float]:
-        """The arguments for so many channels."""
-        size, rate = self.univariate if channels == 1 else self.multivariate or self.univariate
+    def of(self, series: FloatArray) -> dict[str, float]:
+        """The arguments for a series (time, channel)."""
+        several = series.shape[1] > 1
+        size, rate = (self.multivariate if several else None) or self.univariate
         return {"win_size": size, "lr": rate}
+
+
+@dataclass(frozen=True, slots=True)
+class OnItself:
+    """A model that learns from the very series it scores, of one channel; its window: a period."""
+
+    model: str
+    power: int | None = None  # degree of a polynomial, where the model has one
+
+    def of(self, series: FloatArray) -> dict[str, float]:
+        """The arguments for a series (time, channel)."""
+        if series.shape[1] > 1:
+            raise InputError(
+                f"{self.model} for {series.shape[1]} channels", "give it series of one channel"
+            )
+        window = acf_window(series)
+        return {"window": window} if self.power is None else {"window": window, "power": self.power}
 
 
 class Peer:
@@ -51,7 +70,7 @@ class Peer:
 
     def __init__(
         self,
-        configuration: Configuration,
+        configuration: Configuration | OnItself,
         seed: int,
         *,
         python: Path | None = None,
@@ -78,7 +97,7 @@ class Peer:
             np.save(folder / "series.npy", series)
             order = {
                 "model": self.configuration.model,
-                "settings": self.configuration.of(series.shape[1]),
+                "settings": self.configuration.of(series),
                 "seed": self.seed,
             }
             (folder / "order.json").write_text(json.dumps(order), encoding="utf-8")
@@ -150,7 +169,7 @@ def peers_python() -> Path:
     python = Path(named) if named else Path(".venv-peers") / executable
     if not python.is_file():
         raise InputError(
-            f"the deep peers need a Python of their own, and there is none at {python}",
+            f"TSB-AD's methods need a Python of their own, and there is none at {python}",
             f"run `make peers`, or set {PYTHON_VARIABLE} to a Python with TSB-AD 1.5",
         )
     return python.absolute()  # not resolved: a virtual environment's Python is a link
@@ -174,4 +193,9 @@ PAPER: Mapping[str, Configuration] = {
 CONFIGURATIONS: Mapping[str, Configuration] = {
     **PAPER,
     "omnianomaly-tsb": Configuration("OmniAnomaly", (5, 0.002), (100, 0.002)),
+}
+# Two light ones with TSB-AD's tuned settings.
+ON_ITSELF: Mapping[str, OnItself] = {
+    "kshapead-tsb": OnItself("KShapeAD"),
+    "poly-tsb": OnItself("POLY", power=4),
 }

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 RATE = 1 / 1000  # false alarms a row that the budget of all methods allows
 NAB = "NAB"  # the dataset whose labels are the windows of its own score
+UCR = "UCR"  # the dataset whose own rule is the first place
 Fit = Callable[["Method", LabelledSeries], FloatArray]  # fits a method and scores all rows
 Spans = list[tuple[int, int]]
 

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from caps.arrays import FloatArray
-from caps.bench.alarms import operator_figures
+from caps.bench.alarms import UCR, operator_figures
 from caps.bench.cells import Cell, Record, done_record, failed_record
 from caps.bench.datasets import LabelledSeries, SeriesFile, labelled_spans, load_series
 from caps.errors import InputError
-from caps.metrics import Protocol, acf_window, evaluate, floors
+from caps.metrics import Protocol, acf_window, evaluate, floors, ucr_top_1
 
 if TYPE_CHECKING:
     from caps.baselines import Method
@@ -101,6 +101,10 @@ def run_cell(
         clock.stop("score")
         for part, first in (("test", series.train), ("whole", 0)):
             facts[part] = _metrics(cell.method, scores, series, first)
+        if cell.dataset == UCR and "undefined" not in facts["test"]:
+            facts["test"]["top_1"] = ucr_top_1(
+                scores[series.train :], series.labels[series.train :]
+            )
         clock.stop("evaluate")
         # What a method costs is without the second fit for its alarms.
         facts |= {"cpu_seconds": time.process_time() - cpu, "peak_memory_mb": memory.peak()}

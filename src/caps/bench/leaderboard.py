@@ -1,7 +1,7 @@
 """Results in the layout of TSB-AD's leaderboard: one CSV a method, a row for each series.
 
-The columns are those of TSB-AD's own scripts: file, seconds, then the metrics of the whole series
-under TSB-AD 1.5's protocol. Of its nine metrics CAPS has six; the others have no column.
+The columns are those of TSB-AD's own scripts in their order: file, seconds, then the nine metrics
+of the whole series under TSB-AD 1.5's protocol. CAPS has six of them; the others are empty.
 """
 
 from pathlib import Path
@@ -10,6 +10,11 @@ import pandas as pd
 
 from caps.artifacts import replacing
 from caps.bench.summary import FIELD_METRICS
+
+COLUMNS = (
+    *("file", "Time", "AUC-PR", "AUC-ROC", "VUS-PR", "VUS-ROC", "Standard-F1"),
+    *("PA-F1", "Event-based-F1", "R-based-F1", "Affiliation-F"),
+)
 
 
 def leaderboard(frame: pd.DataFrame) -> dict[tuple[str, str], pd.DataFrame]:
@@ -29,7 +34,9 @@ def leaderboard(frame: pd.DataFrame) -> dict[tuple[str, str], pd.DataFrame]:
     )
     means = rows.groupby(["kind", "method", "file"]).mean()
     return {
-        (str(kind), str(method)): table.droplevel(["kind", "method"]).reset_index()
+        (str(kind), str(method)): table.droplevel(["kind", "method"])
+        .reset_index()
+        .reindex(columns=list(COLUMNS))
         for (kind, method), table in means.groupby(["kind", "method"])
     }
 

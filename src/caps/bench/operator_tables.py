@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 import pandas as pd
 
-from caps.bench.alarms import NAB, RATE
+from caps.bench.alarms import NAB, RATE, UCR
 from caps.bench.bootstrap import INTERVALS, Resample, mean_figure, over_datasets, over_series
 from caps.bench.cells import Record
 from caps.bench.published import Kind
@@ -14,7 +14,6 @@ from caps.bench.summary import MODES
 from caps.metrics import NabCurve, NabScore, best_nab
 
 FACTOR = 3.0  # a series keeps to the budget if its false alarms are within this of it
-UCR = "UCR"  # the dataset whose own rule is the first place
 PERCENT = 100.0
 DIGITS = {"Events": 0, "Found": 0, "False events": 0, "Budget": 1}
 

@@ -1,7 +1,7 @@
 """Tables as Markdown, CSV, LaTeX and HTML."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import pandas as pd
@@ -33,6 +33,7 @@ class Figure:
     text: str
     value: float | None
     mark: Mark = ""
+    beside: Mapping[str, float] = field(default_factory=dict)  # its std, or the ends of an interval
 
 
 Entry = str | Figure
@@ -64,11 +65,14 @@ def figure(
     if value != value:
         return Figure(NOTHING, None)
     text = f"{value:.{digits}f}"
+    beside: dict[str, float] = {}
     if deviation is not None and deviation == deviation:
         text += f" ± {deviation:.{digits}f}"
+        beside["std"] = float(deviation)
     if interval is not None:
         text += f" [{interval[0]:.{digits}f}, {interval[1]:.{digits}f}]"
-    return Figure(text, float(value), mark)
+        beside |= {"low": float(interval[0]), "high": float(interval[1])}
+    return Figure(text, float(value), mark, beside)
 
 
 def frame_table(
@@ -111,19 +115,44 @@ def html_page(tables: Sequence[Table], title: str) -> str:
 
 
 def csv_text(table: Table) -> str:
-    """The numbers as they are, empty where there is none."""
-    rows = [[*map(_value, row)] for row in table.rows]
-    return pd.DataFrame(rows, columns=list(table.header)).to_csv(index=False)
+    """The numbers as they are, empty where there is none.
+
+    Standard deviations and ends of intervals have columns of their own, `VUS-PR, low`.
+
+    >>> shares = figure(50.0, interval=(40.0, 60.0))
+    >>> print(csv_text(Table("t", "T", ["method", "recall"], [["lof", shares]])), end="")
+    method,recall,"recall, low","recall, high"
+    lof,50.0,40.0,60.0
+    """
+    return pd.DataFrame(_records(table), columns=_columns(table)).to_csv(index=False)
 
 
 def as_json(table: Table) -> dict[str, object]:
-    """The table as JSON values, None where there is no number."""
-    rows = [dict(zip(table.header, map(_value, row), strict=True)) for row in table.rows]
-    return {"title": table.title, "notes": list(table.notes), "rows": rows}
+    """The table as JSON values, None where there is no number; columns as in CSV."""
+    return {"title": table.title, "notes": list(table.notes), "rows": _records(table)}
 
 
-def _value(entry: Entry) -> str | float | None:
-    return entry if isinstance(entry, str) else entry.value
+def _columns(table: Table) -> list[str]:
+    """The header, and after each heading what any of its numbers has beside it."""
+    columns = []
+    for place, heading in enumerate(table.header):
+        entries = [row[place] for row in table.rows]
+        figures = [entry for entry in entries if isinstance(entry, Figure)]
+        beside = dict.fromkeys(name for each in figures for name in each.beside)
+        columns += [heading, *(f"{heading}, {name}" for name in beside)]
+    return columns
+
+
+def _records(table: Table) -> list[dict[str, str | float | None]]:
+    rows, columns = [], _columns(table)
+    for row in table.rows:
+        values: dict[str, str | float | None] = dict.fromkeys(columns)
+        for heading, entry in zip(table.header, row, strict=True):
+            values[heading] = entry if isinstance(entry, str) else entry.value
+            if isinstance(entry, Figure):
+                values |= {f"{heading}, {name}": value for name, value in entry.beside.items()}
+        rows.append(values)
+    return rows
 
 
 def _shown(entry: Entry, escape: Callable[[str], str], marks: Mapping[Mark, str]) -> str:

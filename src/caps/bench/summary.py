@@ -167,6 +167,7 @@ _RESULTS = [
         for name in ("undefined", *METRICS, *MORE_METRICS, *NEWER_METRICS)
     ),
     *((part, name) for part in ("test", "whole") for name in ("window", "window_2026")),
+    ("test", "top_1"),
     *((mode, name) for mode in MODES for name in ("undefined", *ALARMS)),
 ]
 

@@ -46,6 +46,7 @@ from caps.bench.summary import (
     overall,
     summarize,
 )
+from caps.bench.top_1 import top_1_tables
 from caps.errors import InputError
 
 PARTS: dict[Part, str] = {"test": "test part", "whole": "whole series"}
@@ -93,6 +94,7 @@ def build_tables(
             tables.append(_overall(summary, compared, kind, part, notes))
             shown = METRICS if part == "test" else ("vus_pr",)
             tables += [_by_dataset(summary, compared, kind, part, each, notes) for each in shown]
+        tables += top_1_tables(compared, kind)
         tables += operator_tables(compared, records, kind, apart)
         tables.append(_cost(cells, kind))
     if beside is not None:

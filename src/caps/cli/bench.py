@@ -7,9 +7,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Literal
 
-from cyclopts import App, Parameter
+from cyclopts import Parameter
 
-from caps.cli.options import Engine, Flag, Json, names_in
+from caps.cli.options import Engine, Flag, Json, group, names_in
 from caps.cli.progress import ProgressLine, progress_line
 from caps.errors import CapsError, InputError
 from caps.replacing import check_room
@@ -33,12 +33,7 @@ Limit = Annotated[int | None, Parameter(help="At most so many series of each dat
 Seeds = Annotated[str, Parameter(help="Seeds separated by commas.")]
 Jobs = Annotated[int, Parameter(help="Processes, each with one thread.")]
 
-bench = App(
-    name="bench",
-    help="Run every method on TSB-AD data and make the paper's tables.",
-    help_epilogue="Each command takes --json.",
-    help_format="plaintext",
-)
+bench = group("bench", "Run every method on TSB-AD data and make the paper's tables.")
 
 
 @bench.command

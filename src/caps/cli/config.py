@@ -5,17 +5,10 @@ import sys
 from importlib.resources import files
 from pathlib import Path
 
-from cyclopts import App
-
-from caps.cli.options import Json, answer
+from caps.cli.options import Json, answer, group
 from caps.watch import ConfigError, read_config
 
-config = App(
-    name="config",
-    help="Check caps.toml, or print the dashboard for Grafana.",
-    help_epilogue="Each command takes --json.",
-    help_format="plaintext",
-)
+config = group("config", "Check caps.toml, or print the dashboard for Grafana.")
 
 
 @config.command

@@ -97,8 +97,7 @@ def fit(
         given = "nothing to learn from" if file is None else "a file and --prometheus at once"
         raise InputError(given, "name a file, or give --prometheus URL --query PROMQL")
     if prometheus is not None:
-        # Here, as files are fitted without it.
-        from caps.cli.prometheus import fit_queries
+        from caps.cli.prometheus import fit_queries  # two seconds that files are read without
 
         said = fit_queries(prometheus, query, step, since, out, options, spans_in(known))
         answer(said[0], json_output, *said[1])

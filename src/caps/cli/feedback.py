@@ -3,10 +3,10 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from cyclopts import App, Parameter
+from cyclopts import Parameter
 
 from caps.cli import results
-from caps.cli.options import Flag, Json, TimeColumn, answer, takes_read_options
+from caps.cli.options import Flag, Json, TimeColumn, answer, group, takes_read_options
 from caps.errors import InputError
 from caps.series import ReadOptions, write_moment
 
@@ -21,11 +21,8 @@ DryRun = Annotated[Flag, Parameter(help="Show what would change, and leave it at
 Rows = Annotated[Path, Parameter(help="CSV or Parquet file with the event.")]
 Which = Annotated[str, Parameter(help="Its number in `caps events`, or a moment within it.")]
 
-feedback = App(
-    name="feedback",
-    help="Say whether events were incidents: it changes what alarms, until it is revoked.",
-    help_epilogue="Each command takes --json.",
-    help_format="plaintext",
+feedback = group(
+    "feedback", "Say whether events were incidents: it changes what alarms, until it is revoked."
 )
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 import numpy as np
-from cyclopts import App, Parameter
+from cyclopts import Parameter
 from rich.console import Console
 from rich.table import Table
 
@@ -16,6 +16,7 @@ from caps.cli.options import (
     Json,
     PlannedFile,
     TimeColumn,
+    group,
     names_in,
     takes_fit_options,
 )
@@ -56,12 +57,7 @@ class Running:
     retries: int = 2
 
 
-fleet = App(
-    name="fleet",
-    help="Fit or score thousands of series, one model each.",
-    help_epilogue="Each command takes --json.",
-    help_format="plaintext",
-)
+fleet = group("fleet", "Fit or score thousands of series, one model each.")
 
 
 @fleet.command
@@ -90,8 +86,7 @@ def fit(
     if toml is not None:
         if source is not None or out is not None or id is not None or options != FitOptions():
             raise InputError("--config and other options at once", "say everything in the file")
-        # Here, as other fleets do without it.
-        from caps.cli.prometheus import configured
+        from caps.cli.prometheus import configured  # two seconds that other fleets do without
 
         entries, out, options = configured(toml)
     elif source is None or out is None:

@@ -8,6 +8,7 @@ from typing import NoReturn
 from cyclopts import App, CycloptsError, UnknownCommandError
 
 import caps
+from caps.cli.wording import in_options
 from caps.errors import CapsError, InputError
 from caps.jobs import set_default_threads
 
@@ -79,8 +80,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
         finally:
             sys.stdout.flush()
     except CapsError as error:
-        from caps.cli.wording import in_options  # here, as `caps --help` does without
-
         _fail(
             *in_options((error.problem, error.remedy)),
             code=2 if isinstance(error, InputError) else 1,

@@ -5,9 +5,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from cyclopts import App, Parameter
+from cyclopts import Parameter
 
-from caps.cli.options import Flag, Json, TimeColumn, answer, takes_read_options
+from caps.cli.options import Flag, Json, TimeColumn, answer, group, takes_read_options
 from caps.cli.progress import progress_line
 from caps.errors import InputError
 from caps.series import ReadOptions, read
@@ -21,12 +21,7 @@ if TYPE_CHECKING:
 MOST_LISTED = 20  # alarms on screen
 Folder = Annotated[Path, Parameter(help="Folder of versions; usable wherever a model is.")]
 
-model = App(
-    name="model",
-    help="Versions of a model: fit again, compare, put in force, roll back.",
-    help_epilogue="Each command takes --json.",
-    help_format="plaintext",
-)
+model = group("model", "Versions of a model: fit again, compare, put in force, roll back.")
 
 
 @model.command

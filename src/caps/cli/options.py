@@ -8,7 +8,7 @@ from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from cyclopts import Parameter
+from cyclopts import App, Parameter
 
 from caps.errors import InputError
 
@@ -49,6 +49,12 @@ Queries = Annotated[
 ]
 Step = Annotated[str | None, Parameter(help="Time between rows of a query, such as 1m or 30s.")]
 NAMED = re.compile(r"([A-Za-z_]\w*)=(?![=~])(.+)", re.DOTALL)
+
+
+def group(name: str, help: str) -> App:
+    """A command that has commands of its own."""
+    told = "Each command takes --json."
+    return App(name=name, help=help, help_epilogue=told, help_format="plaintext")
 
 
 def answer(facts: Any, json_output: bool, *lines: str) -> None:
@@ -102,7 +108,7 @@ def spans_in(texts: tuple[str, ...]) -> list[tuple[str, str]]:
 
 def takes_fit_options(command: Callable[..., None]) -> Callable[..., None]:
     """Let a command that wants `options: FitOptions` take every one of them by its name."""
-    # Here: it imports numpy, and `caps serve` sets the number of its threads before that.
+    # numpy: a fifth of a second, and `caps serve` sets the number of its threads before that
     from caps.scoring import OPTIONS, FitOptions
 
     @wraps(command)
@@ -134,7 +140,7 @@ def takes_read_options(*names: str) -> Callable[[Callable[..., None]], Callable[
     One that takes the options of a fit finds them there, in `options.reading`. With all of them
     comes `--no-time`, which calls the command with `time=False`.
     """
-    # Here: `caps --help` does without, and imports nothing of CAPS.
+    # a tenth of a second that `caps --help` does without
     from caps.series import READ_OPTIONS, ReadOptions
 
     offered = [

@@ -24,7 +24,7 @@ class ProgressLine:
         self.every = SELDOM if console is None else OFTEN
         self.bar, self.line = None, ""
         if console is not None:
-            from rich.progress import BarColumn, Progress, TextColumn  # for terminals alone
+            from rich.progress import BarColumn, Progress, TextColumn  # 0.07 s for terminals alone
 
             columns = (BarColumn(bar_width=24), TextColumn("{task.description}", markup=False))
             self.bar = Progress(*columns, console=console, transient=True)

@@ -211,7 +211,7 @@ def check_table(out: Path, file: Path) -> None:
 
 def print_summary(run: Run, files: list[Path]) -> None:
     """What was read, what was found, and where it was written."""
-    from rich.console import Console  # as in `progress_line`
+    from rich.console import Console  # 0.04 s before anything is read
 
     console = Console(highlight=False)
     console.print(learned_line(run.model), markup=False, soft_wrap=True)
@@ -270,7 +270,7 @@ def _told(events: "Sequence[Event]", chance: float | None) -> str:
 
 def print_events(events: "Sequence[Event]", series: "Series", said: str) -> None:
     """The headline, then the events as a table, the strongest first, not all if there are many."""
-    # As in `progress_line`.
+    # 0.04 s before anything is read
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Table

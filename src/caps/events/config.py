@@ -1,7 +1,6 @@
 """The numbers that decide how events are cut, explained and named."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from caps.configuration import Configuration
 
@@ -13,8 +12,6 @@ class EventConfig(Configuration):
     The rules say what counts as one event, and an alarm budget is calibrated for them; these
     numbers change no score and no count of alarms.
     """
-
-    WHAT: ClassVar[str] = "a configuration of events"
 
     # Explanation.
     one_sided: float = 0.25  # of the mean size: a smaller mean deviation has no direction
@@ -42,8 +39,6 @@ class EventConfig(Configuration):
 @dataclass(frozen=True, slots=True)
 class LikenessConfig(Configuration):
     """When an event is like one that was judged before."""
-
-    WHAT: ClassVar[str] = "a configuration of likeness"
 
     # A subsequence may be so many times as far from one of the example as recurrences in training
     # are from each other at most, or this share of what the event did to that one: a recurrence is

@@ -141,7 +141,7 @@ def _detector(
 
 def _session(content: bytes, name: str, threads: int) -> Any:
     try:
-        import onnxruntime  # here, as it is an extra
+        import onnxruntime  # an extra, and a tenth of a second
     except ImportError:
         raise InputError(
             "onnxruntime is not installed", "pip install onnxruntime, or 'caps-tsad[onnx]'"

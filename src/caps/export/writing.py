@@ -117,7 +117,7 @@ class Stacked(nn.Module):
 def graph_of(detectors: Sequence[Detector], description: str) -> bytes:
     """A serialized ONNX model of the networks with a description in its metadata."""
     try:
-        from onnx import ModelProto, numpy_helper  # here, as it is an extra
+        from onnx import ModelProto, numpy_helper  # an extra, and a tenth of a second
     except ImportError:
         raise InputError("onnx is not installed", "pip install 'caps-tsad[onnx]'") from None
     if not detectors:
@@ -150,7 +150,7 @@ def _described(model: Any, description: str) -> bytes:
 
 def _without_networks() -> Any:
     """A graph that hands windows on: the neighbours are all in the description."""
-    from onnx import TensorProto, helper  # here, as it is an extra
+    from onnx import TensorProto, helper  # an extra, and a tenth of a second
 
     shape = ["batch", "time"]
     ends = [

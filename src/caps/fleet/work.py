@@ -194,7 +194,7 @@ def _series(task: Task, columns: tuple[str, ...] | None, time: Any) -> Series:
 @cache
 def _weights(folder: str | None) -> Any:
     """The pretrained modules, loaded once in a process."""
-    from caps.realize import load_weights  # torch: for detectors alone
+    from caps.realize import load_weights  # torch: two seconds, for detectors alone
 
     return load_weights(folder)
 

@@ -144,7 +144,7 @@ def draw_panels(grid: PanelGrid, *, width: float = 3.3, height: float = 1.75) ->
     for axis, title in zip(axes[0], grid.columns, strict=True):
         if title:
             _name_above(axis, title)
-    from matplotlib.lines import Line2D  # as in `blank_figure`
+    from matplotlib.lines import Line2D  # an extra, and half a second in `blank_figure`
     from matplotlib.patches import Patch
 
     shown = [panel for row in grid.panels for panel in row]
@@ -171,7 +171,11 @@ def varied(rows: np.ndarray, kind: np.ndarray, count: int) -> list[int]:
 
 
 def _loss_panel(axis: "Axes", curves: Mapping[str, Sequence[float]]) -> None:
-    from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator  # as in `blank_figure`
+    from matplotlib.ticker import (
+        LogLocator,
+        MaxNLocator,
+        NullLocator,
+    )  # an extra, and half a second in `blank_figure`
 
     step = np.asarray(curves["step"])
     losses = {name: np.asarray(values) for name, values in curves.items() if name != "step"}

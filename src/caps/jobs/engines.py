@@ -97,7 +97,7 @@ class RayEngine:
     ) -> None:
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         try:
-            import ray  # an extra that few have
+            import ray  # an extra that few have, seconds to import
         except ImportError:
             raise InputError("Ray is not installed", "pip install 'caps-tsad[ray]'") from None
         self.ray: Any = ray

@@ -1,7 +1,6 @@
 """The numbers of the search that change what is found, each with its reason."""
 
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 from caps.configuration import Configuration
 
@@ -9,8 +8,6 @@ from caps.configuration import Configuration
 @dataclass(frozen=True, slots=True)
 class CounterpartConfig(Configuration):
     """How the normal counterpart of an event is recalled from training."""
-
-    WHAT: ClassVar[str] = "a configuration of counterparts"
 
     margin: int = 64  # rows of surroundings on either side; with 160 fewer subsequences are alike
     guard: int = 4  # rows next to an event that may still belong to it
@@ -27,8 +24,6 @@ class CounterpartConfig(Configuration):
 class OverlapConfig(Configuration):
     """When scored rows are taken for rows of training."""
 
-    WHAT: ClassVar[str] = "a configuration of overlaps"
-
     equal: float = 2e-3  # of the std of training: files round their numbers
     run: int = 16  # rows that are found together by their values
     fewest_runs: int = 48  # in a row: fewer may be chance where values are coarse
@@ -43,8 +38,6 @@ class NeighbourConfig(Configuration):
     >>> NeighbourConfig.from_dict(NeighbourConfig(lengths=(16, 64)).to_dict()).lengths
     (16, 64)
     """
-
-    WHAT: ClassVar[str] = "a configuration of neighbours"
 
     lengths: tuple[int, ...] = (4, 16, 64, 256, 1024)  # a ladder of scales needs no period
     long_length: int = 256  # from here on, where in a subsequence a row lies counts

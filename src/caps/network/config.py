@@ -1,7 +1,7 @@
 """Sizes of the detector, how it is trained and how its windows are put together."""
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal, get_args
+from typing import Literal, get_args
 
 from caps.configuration import Configuration
 from caps.errors import InputError
@@ -21,8 +21,6 @@ class DetectorConfig(Configuration):
     >>> DetectorConfig.from_dict(DetectorConfig(members=3).to_dict()).members
     3
     """
-
-    WHAT: ClassVar[str] = "a detector configuration"
 
     network: Network = "tcn"
     window: int = 256  # T; the paper's input shape

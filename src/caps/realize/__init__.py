@@ -22,7 +22,6 @@ if TYPE_CHECKING:
         TINY as TINY,
         Preset as Preset,
         preset_named as preset_named,
-        preset_to_dict as preset_to_dict,
         resized as resized,
         size_table as size_table,
     )

@@ -1,6 +1,7 @@
 """What the manifest of pretrained weights says, read without the weights and without torch."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -30,12 +31,19 @@ def weights_facts(folder: Path | None) -> dict[str, Any]:
         return {}
     home = weights_folder(folder)
     manifest = read_manifest(home, kind=KIND, version=VERSION)
-    try:
+    with as_described(home):
         return facts_of(manifest, str(manifest["preset"]["name"]))
-    except (AttributeError, KeyError, TypeError) as error:
+
+
+@contextmanager
+def as_described(folder: Path) -> Iterator[None]:
+    """Say of what fails within that the folder is to blame."""
+    try:
+        yield
+    except (AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
         raise ArtifactError(
-            f"{home} does not hold what its manifest says ({error})", "pretrain it again"
-        ) from None
+            f"{folder} does not hold what its manifest says ({error})", "pretrain it again"
+        ) from error
 
 
 def facts_of(manifest: Mapping[str, Any], preset: str) -> dict[str, Any]:

@@ -10,9 +10,9 @@ import numpy as np
 
 from caps.arrays import Singles
 from caps.artifacts import MANIFEST, Arrays, read_folder
-from caps.errors import ArtifactError, InputError
+from caps.configuration import from_json
 from caps.realize.config import LARGEST_CODE
-from caps.realize.manifest import KIND, VERSION, weights_folder
+from caps.realize.manifest import KIND, VERSION, as_described, weights_folder
 from caps.represent import Codes, RepresentConfig, softmax
 
 GROUPS = ("representation", "codes", "router")  # what is read of the folder
@@ -48,22 +48,14 @@ class KindRouter:
         """Of a folder of pretrained weights, or of those shipped with CAPS."""
         home = weights_folder(folder)
         manifest, arrays = read_folder(home, kind=KIND, version=VERSION, groups=GROUPS)
-        try:
+        with as_described(home):
             return cls._build(manifest, arrays)
-        except (AttributeError, LookupError, TypeError, ValueError, InputError) as error:
-            raise ArtifactError(
-                f"{home} does not hold what its manifest says ({error})", "pretrain it again"
-            ) from error
 
     @classmethod
     def _build(cls, manifest: Mapping[str, Any], arrays: Mapping[str, Arrays]) -> Self:
-        sizes: dict[str, Any] = {
-            name: tuple(size) if isinstance(size, list) else size
-            for name, size in manifest["preset"]["represent"].items()
-        }
         representation, codes, router = (_singles(arrays[group]) for group in GROUPS)
         made = cls(
-            Codes(RepresentConfig(**sizes), representation),
+            Codes(from_json(RepresentConfig, manifest["preset"]["represent"]), representation),
             codes,
             router,
             tuple(str(mode["name"]) for mode in manifest["modes"]),

@@ -1,15 +1,13 @@
 """Presets: every size and schedule of pretraining in one frozen value."""
 
-from dataclasses import asdict, dataclass, fields, is_dataclass, replace
-from typing import Any, Literal, TypeVar, get_type_hints
+from dataclasses import dataclass, replace
+from typing import Literal
 
-from caps.errors import ArtifactError, check_known
+from caps.errors import check_known
 from caps.realize.config import RealizeConfig
 from caps.realize.samplers import Sampler
 from caps.represent import Objective, RepresentConfig
 from caps.training import Schedule
-
-Config = TypeVar("Config")
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,34 +104,6 @@ def preset_named(name: str) -> Preset:
     """The preset called `name`."""
     check_known("preset", name, PRESETS)
     return PRESETS[name]
-
-
-def preset_to_dict(preset: Preset) -> dict[str, Any]:
-    """The preset as JSON."""
-    return asdict(preset)
-
-
-def preset_from_dict(values: dict[str, Any]) -> Preset:
-    """The preset back from JSON; unknown or missing fields are errors."""
-    return _read(Preset, values)
-
-
-def _read(kind: type[Config], values: Any) -> Config:
-    names = {field.name for field in fields(kind)}  # type: ignore[arg-type]
-    if not isinstance(values, dict) or set(values) != names:
-        found = sorted(values) if isinstance(values, dict) else type(values).__name__
-        raise ArtifactError(
-            f"{kind.__name__} has fields {found}, expected {sorted(names)}",
-            "load it with the version of caps-tsad that wrote it",
-        )
-    hints = get_type_hints(kind)
-    return kind(**{name: _value(hints[name], value) for name, value in values.items()})
-
-
-def _value(hint: Any, value: Any) -> Any:
-    if is_dataclass(hint) and isinstance(hint, type):
-        return _read(hint, value)
-    return tuple(value) if isinstance(value, list) else value
 
 
 def resized(preset: Preset, *, pairs: int | None, steps: int | None) -> Preset:

@@ -4,7 +4,7 @@ import json
 import platform
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ from caps.errors import InputError
 from caps.realize.checks import realization_checks
 from caps.realize.experts import Denoiser, ExpertStage
 from caps.realize.manifest import KIND
-from caps.realize.presets import Preset, preset_to_dict
+from caps.realize.presets import Preset
 from caps.realize.pretrained import Expert, Mode, Pretrained
 from caps.realize.router import Router, RouterStage
 from caps.realize.source import Modes, ModeSource, Source, encode_source, mode_sources, organise
@@ -94,7 +94,7 @@ class Pretraining:
 
     def _remember(self, fabric: "Fabric") -> None:
         """Note what this run is, or refuse to overwrite or to go on with another one."""
-        settings = {"preset": preset_to_dict(self.preset), "seed": self.seed}
+        settings = {"preset": asdict(self.preset), "seed": self.seed}
         text = json.dumps(settings, indent=2) + "\n"
         note = self.work / "settings.json"
         begun = note.exists() or (self.folder / MANIFEST).exists()

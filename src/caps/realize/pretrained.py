@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -11,11 +11,11 @@ import torch
 from torch import Tensor, nn
 
 from caps.artifacts import read_folder, write_folder
-from caps.errors import ArtifactError
+from caps.configuration import from_json
 from caps.realize.experts import CodeScale, Denoiser
-from caps.realize.manifest import KIND, VERSION, facts_of, weights_folder
+from caps.realize.manifest import KIND, VERSION, as_described, facts_of, weights_folder
 from caps.realize.naming import KindRouter
-from caps.realize.presets import Preset, preset_from_dict, preset_to_dict
+from caps.realize.presets import Preset
 from caps.realize.prior import PRIORS, MaskPool, Prior
 from caps.realize.router import Router
 from caps.realize.samplers import Sampler, sample
@@ -165,7 +165,7 @@ class Pretrained:
                 "supports": np.packbits(mode.pool.supports, axis=1),
             }
             modes.append({"name": mode.name, "scale": mode.scale, "prior": mode.prior.kind})
-        facts = {"preset": preset_to_dict(self.preset), "modes": modes, **self.facts}
+        facts = {"preset": asdict(self.preset), "modes": modes, **self.facts}
         write_folder(folder, kind=KIND, version=VERSION, facts=facts, arrays=arrays)
 
     @classmethod
@@ -173,16 +173,12 @@ class Pretrained:
         """Read a folder written by `save`; without one, the weights shipped with CAPS."""
         folder = weights_folder(folder)
         manifest, arrays = read_folder(folder, kind=KIND, version=VERSION)
-        try:
+        with as_described(folder):
             return cls._build(manifest, arrays)
-        except (IndexError, KeyError, TypeError, ValueError, RuntimeError) as error:
-            raise ArtifactError(
-                f"{folder} does not hold what its manifest says ({error})", "pretrain it again"
-            ) from error
 
     @classmethod
     def _build(cls, manifest: dict[str, Any], arrays: dict[str, dict[str, np.ndarray]]) -> Self:
-        preset = preset_from_dict(manifest.pop("preset"))
+        preset = from_json(Preset, manifest.pop("preset"))
         described: Sequence[dict[str, Any]] = manifest.pop("modes")
         represent, realize = preset.represent, preset.realize
         modes = []

@@ -61,15 +61,13 @@ class MaskPool:
 
     supports: np.ndarray  # (count, time) bool
 
-    def sample(self, count: int, rng: np.random.Generator, *, relocate: bool = True) -> np.ndarray:
-        """Draw (count, time) supports; `relocate` rolls each to a uniform position.
+    def sample(self, count: int, rng: np.random.Generator) -> np.ndarray:
+        """Draw (count, time) supports, each rolled to a uniform position.
 
         The simulator's positions are not a target's: lengths are kept, positions drawn anew.
         Supports that touch an edge stay, as windows that cut an event must be seen too.
         """
         chosen = self.supports[rng.integers(len(self.supports), size=count)]
-        if not relocate:
-            return chosen
         window = chosen.shape[1]
         first = chosen.argmax(axis=1)
         last = window - 1 - chosen[:, ::-1].argmax(axis=1)

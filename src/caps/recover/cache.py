@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from caps.artifacts import read_folder, write_folder
 from caps.errors import ArtifactError, InputError
-from caps.realize import Pretrained, preset_to_dict
+from caps.realize import Pretrained
 from caps.recover.references import References
 
 KIND = "caps.counterparts"
@@ -51,7 +52,7 @@ def content_key(pretrained: Pretrained, references: References, request: Mapping
     named = {
         "version": VERSION,
         "weights": weights,
-        "preset": preset_to_dict(pretrained.preset),
+        "preset": asdict(pretrained.preset),
         "modes": [(mode.name, mode.scale, mode.prior.kind) for mode in pretrained.modes],
         "shape": references.windows.shape,
         "request": request,

@@ -154,32 +154,25 @@ def channel_logits(
     column: int,
 ) -> Recall:
     """What the detector, the memory or both say of the rows asked for, as logits."""
-    if column not in context.logits:
-        context.logits[column] = _logits(detector, memory, standardiser, context, column)
-    return context.logits[column]
-
-
-def _logits(
-    detector: RowDetector | None,
-    memory: Memory | None,
-    standardiser: Standardiser | None,
-    context: ScoringContext,
-    column: int,
-) -> Recall:
-    scaled = context.scaled[:, column]
-    if not np.isfinite(scaled).any():
-        unknown = np.full(context.last, np.nan)
-        return Recall(unknown, unknown)
-    recall = None if memory is None else memory.evidence(context, column)
-    if detector is None:
-        assert recall is not None  # one of them was fitted
-        return recall
-    logits = detector_logits(detector, context, column)
-    asked = logits[len(logits) - context.last :]
-    if recall is None or standardiser is None:
-        return Recall(asked, asked)
-    said = standardiser.standardise(asked)
-    return recall._replace(evidence=combine_with_detector(recall.evidence, said, context.config))
+    known = context.logits.get(column)
+    if known is not None:
+        return known
+    unknown = np.full(context.last, np.nan)
+    recall = Recall(unknown, unknown)
+    if np.isfinite(context.scaled[:, column]).any():
+        if memory is not None:
+            recall = memory.evidence(context, column)
+        if detector is not None:
+            logits = detector_logits(detector, context, column)
+            asked = logits[len(logits) - context.last :]
+            if memory is None or standardiser is None:
+                recall = Recall(asked, asked)
+            else:
+                said = standardiser.standardise(asked)
+                both = combine_with_detector(recall.evidence, said, context.config)
+                recall = recall._replace(evidence=both)
+    context.logits[column] = recall
+    return recall
 
 
 def detector_logits(detector: RowDetector, context: ScoringContext, column: int) -> FloatArray:

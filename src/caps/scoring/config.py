@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 from caps.configuration import Configuration
 from caps.neighbours import NeighbourConfig
@@ -12,14 +11,13 @@ from caps.neighbours import NeighbourConfig
 class ScoringConfig(Configuration):
     """How distances, logits and levels become evidence, and evidence a score."""
 
-    WHAT: ClassVar[str] = "a configuration of scoring"
-
     clip: float = 100.0  # scaled values beyond are cut: ten stds or a hundred are not the same here
 
     # The memory: what is measured.
     floor: float = 0.003  # of the std of training: closer subsequences are the same
     least_std: float = 1e-3  # of a standardiser
     seldom: float = 0.05  # of the std, at least: where nine of ten rows are the same
+    bursts: int = 8  # times in training that the others came: as often, they are usual
     quiet_rows: tuple[int, ...] = (16, 64)  # over which a channel may lose its variability
     quiet_floor: float = 1e-4  # of the std of training: smaller steps are none
     quiet_known: float = 0.75  # of these rows, at least
@@ -90,8 +88,6 @@ class ScoringConfig(Configuration):
 class CalibrationConfig(Configuration):
     """How rates of alarms are counted and extrapolated."""
 
-    WHAT: ClassVar[str] = "a configuration of calibration"
-
     levels: int = 200  # at which rates are counted
     tail_share: int = 100  # rows of training for each peak that is part of the tail
     fewest_peaks: int = 15  # of the tail, however short training is
@@ -113,8 +109,6 @@ class CalibrationConfig(Configuration):
 @dataclass(frozen=True, slots=True)
 class CounterConfig(Configuration):
     """Which channels of training are counters, scored by their rates."""
-
-    WHAT: ClassVar[str] = "a configuration of counters"
 
     fewest_rises: int = 16  # fewer are steps from one level to another
     rising: float = 0.5  # of the rows, at least: the rate of what seldom rises is hardly but zeros
@@ -143,8 +137,6 @@ class JointConfig(Configuration):
 class SteadyConfig(Configuration):
     """Which part of a file is learned from where nobody says; a model remembers the rows."""
 
-    WHAT: ClassVar[str] = "a configuration of steady stretches"
-
     share: float = 0.5  # of the rows with a value: the rest shows what came after
     least_share: float = 0.2  # of a stretch before a change, at least: else that after it is taken
     least_rows: int = 150  # of a stretch: a file of less than twice as many is not split
@@ -166,8 +158,6 @@ class SteadyConfig(Configuration):
 @dataclass(frozen=True, slots=True)
 class ModelConfig(Configuration):
     """All of them, as a model carries them."""
-
-    WHAT: ClassVar[str] = "a model's configuration"
 
     neighbours: NeighbourConfig = field(default_factory=NeighbourConfig)
     scoring: ScoringConfig = field(default_factory=ScoringConfig)

@@ -388,7 +388,7 @@ def _usual(part: Part, measured: FloatArray, config: ScoringConfig) -> Standardi
     """What a part says of training."""
     if part.what == "quiet":
         return _quietest(measured, config)
-    return Standardiser.of(measured, config.least_std, config.seldom)
+    return Standardiser.of(measured, config.least_std, config.seldom, config.bursts)
 
 
 def _quietest(quiet: FloatArray, config: ScoringConfig) -> Standardiser:

@@ -1,7 +1,6 @@
 """Runs of scores above a threshold: merged, long enough and not too close."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +16,6 @@ Spans = NDArray[np.intp]  # (event, 2): start and end, the end exclusive
 @dataclass(frozen=True, slots=True)
 class EventRules(Configuration):
     """What counts as one event; an alarm budget is calibrated for these rules."""
-
-    WHAT: ClassVar[str] = "event rules"
 
     merge_gap: int = 8  # rows below the threshold that do not end an event
     minimum_length: int = 1  # rows, after merging; 1 keeps one-point spikes

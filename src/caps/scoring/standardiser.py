@@ -18,18 +18,29 @@ class Standardiser:
     std: float
 
     @classmethod
-    def of(cls, values: FloatArray, least_std: float, seldom: float = 0.0) -> Self:
+    def of(
+        cls, values: FloatArray, least_std: float, seldom: float = 0.0, bursts: float = np.inf
+    ) -> Self:
         """From the training part, where each subsequence is compared with the others.
 
         Median and upper tenth: the anomalies that training parts have as a rule hardly move them.
-        Where nine of ten rows are the same, that share `seldom` of the std tells what is usual.
+        Where nine of ten rows are the same, that share `seldom` of the std tells what is usual;
+        but if the others came at so many times as `bursts`, they are usual themselves, and tell.
         """
         values = values[np.isfinite(values)]
         if len(values) == 0:
             return cls(0.0, 1.0)
-        median, upper = np.quantile(values, [0.5, 0.9])
         least = max(least_std, seldom * float(values.std()))
-        return cls(float(median), max(float(upper - median) / TENTH, least))
+        usual = cls._of_the_upper_half(values, least)
+        others = values > usual.mean + usual.std
+        if usual.std > least or np.count_nonzero(others[1:] & ~others[:-1]) < bursts:
+            return usual
+        return cls._of_the_upper_half(values[others], least)
+
+    @classmethod
+    def _of_the_upper_half(cls, values: FloatArray, least_std: float) -> Self:
+        median, upper = np.quantile(values, [0.5, 0.9])
+        return cls(float(median), max(float(upper - median) / TENTH, least_std))
 
     def to_list(self) -> list[float]:
         """As JSON values; `from_list` gives the same back."""

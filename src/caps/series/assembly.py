@@ -10,7 +10,7 @@ from caps.arrays import FloatArray
 from caps.errors import InputError
 from caps.series.columns import quantities, rounds_integers
 from caps.series.csv_lines import blank_remark
-from caps.series.identifiers import identifies
+from caps.series.identifiers import identifies, several_series
 from caps.series.layout import (
     Request,
     TimeColumn,
@@ -23,7 +23,6 @@ from caps.series.layout import (
 from caps.series.ordering import NEWEST_FIRST, OutOfOrder, newest_first, ordered_rows
 from caps.series.origin import Origin, Rows
 from caps.series.series import Series
-from caps.series.several import several_series
 from caps.series.summer_time import summer_time
 from caps.series.tables import Table
 from caps.series.timestamps import Instants, TimeFormat, read_times

@@ -5,8 +5,8 @@ a field of uploads and part of saved models.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
-from typing import Any, Literal, Self, get_args
+from dataclasses import dataclass, fields, replace
+from typing import Annotated, Any, Literal, Self, get_args, get_type_hints
 
 from caps.configuration import check_keys
 from caps.errors import InputError
@@ -22,12 +22,8 @@ class ReadOption:
     """What is to be known of an option beside its name."""
 
     help: str
-    given: Any  # its type in commands and requests
+    given: Any = None  # its type in commands and requests; that of its field if left out
     default: Any = None  # that of its field
-
-
-def _option(given: Any, help: str) -> dict[str, ReadOption]:
-    return {"option": ReadOption(help, given)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,56 +36,39 @@ class ReadOptions:
     ('host',)
     """
 
-    exclude: tuple[str | int, ...] = field(
-        default=(),
-        metadata=_option(str | None, "Columns to leave out, in a command separated by commas."),
-    )
-    sort: bool = field(default=False, metadata=_option(bool, "Put the rows in order of time."))
-    duplicates: Duplicates = field(
-        default="error",
-        metadata=_option(
-            Duplicates, "Of rows with the same time take the first, the last, or keep all."
-        ),
-    )
-    unit: Unit | None = field(
-        default=None,
-        metadata=_option(
-            Unit | None, "Unit of times that are numbers since 1970; by their size if left out."
-        ),
-    )
-    time_format: str | None = field(
-        default=None,
-        metadata=_option(str | None, "How times are written, as for strftime: %d.%m.%Y %H:%M."),
-    )
-    timezone: str | None = field(
-        default=None,
-        metadata=_option(
-            str | None, "Where the clock of times without a zone hangs: Europe/Berlin."
-        ),
-    )
-    delimiter: str | None = field(
-        default=None,
-        metadata=_option(str | None, "Character between the fields of a CSV file; tab for a tab."),
-    )
-    decimal: str | None = field(
-        default=None,
-        metadata=_option(
-            str | None, "Decimal mark of numbers: a point, or the comma where it cannot be else."
-        ),
-    )
-    thousands: str | None = field(
-        default=None,
-        metadata=_option(
-            str | None, "Mark between the thousands of numbers, such as the comma in 1,000."
-        ),
-    )
-    header: bool | None = field(
-        default=None,
-        metadata=_option(bool | None, "Whether the first line of a CSV file names the columns."),
-    )
-    encoding: str = field(
-        default="utf-8", metadata=_option(str, "Of a CSV file, such as cp1252 or utf-16.")
-    )
+    exclude: Annotated[
+        tuple[str | int, ...],
+        ReadOption("Columns to leave out, in a command separated by commas.", str | None),
+    ] = ()
+    sort: Annotated[bool, ReadOption("Put the rows in order of time.")] = False
+    duplicates: Annotated[
+        Duplicates,
+        ReadOption("Of rows with the same time take the first, the last, or keep all."),
+    ] = "error"
+    unit: Annotated[
+        Unit | None,
+        ReadOption("Unit of times that are numbers since 1970; by their size if left out."),
+    ] = None
+    time_format: Annotated[
+        str | None, ReadOption("How times are written, as for strftime: %d.%m.%Y %H:%M.")
+    ] = None
+    timezone: Annotated[
+        str | None, ReadOption("Where the clock of times without a zone hangs: Europe/Berlin.")
+    ] = None
+    delimiter: Annotated[
+        str | None, ReadOption("Character between the fields of a CSV file; tab for a tab.")
+    ] = None
+    decimal: Annotated[
+        str | None,
+        ReadOption("Decimal mark of numbers: a point, or the comma where it cannot be else."),
+    ] = None
+    thousands: Annotated[
+        str | None, ReadOption("Mark between the thousands of numbers, such as the comma in 1,000.")
+    ] = None
+    header: Annotated[
+        bool | None, ReadOption("Whether the first line of a CSV file names the columns.")
+    ] = None
+    encoding: Annotated[str, ReadOption("Of a CSV file, such as cp1252 or utf-16.")] = "utf-8"
 
     def __post_init__(self) -> None:
         exclude = (self.exclude,) if isinstance(self.exclude, str | int) else self.exclude
@@ -128,7 +107,9 @@ class ReadOptions:
         return cls(**facts)
 
 
+_HINTS = get_type_hints(ReadOptions, include_extras=True)
 READ_OPTIONS: Mapping[str, ReadOption] = {
-    each.name: replace(each.metadata["option"], default=each.default)
+    each.name: replace(option, given=option.given or kind, default=each.default)
     for each in fields(ReadOptions)
+    for kind, option in [get_args(_HINTS[each.name])]
 }

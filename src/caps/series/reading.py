@@ -63,16 +63,8 @@ def read(
     >>> series.observed[:, 0].tolist()
     [True, False, True]
     """
-    time_format, csv_format = _formats(format)
-    request = Request(
-        time=time,
-        columns=None if columns is None else _names(columns),
-        exclude=_names(exclude),
-        sort=sort,
-        duplicates=duplicates,
-        minimum_rows=minimum_rows,
-        time_format=time_format,
-    )
+    asked = {"sort": sort, "duplicates": duplicates, "minimum_rows": minimum_rows}
+    request, csv_format = _asked(format, time, columns, exclude, **asked)
     if isinstance(source, Series):
         if time is not None or replace(request, minimum_rows=2) != Request():
             raise InputError("the source is a Series already", "give it without further options")
@@ -98,17 +90,9 @@ def read_many(
     >>> {name: series.values[:, 0].tolist() for name, series in many.items()}
     {'a': [1.0, 3.0], 'b': [2.0, 4.0]}
     """
-    time_format, csv_format = _formats(format)
+    asked = {"sort": sort, "duplicates": duplicates, "minimum_rows": minimum_rows}
+    request, csv_format = _asked(format, time, value, (id,), **asked)
     table = _table(source, csv_format).without_blank()  # such a line has no id
-    request = Request(
-        time=time,
-        columns=_names(value),
-        exclude=(id,),
-        sort=sort,
-        duplicates=duplicates,
-        minimum_rows=minimum_rows,
-        time_format=time_format,
-    )
     whole = draft(table, request)
     many = {}
     for name, rows in _rows_by_id(table, id).items():
@@ -134,7 +118,7 @@ def scan(
     Memory stays bounded by `rows`. The first chunk decides which column is the time, how it is
     written and which columns are channels. Put together, the chunks equal what `read` gives.
     """
-    time_format, csv_format = _formats(format)
+    request, csv_format = _asked(format, time, columns, exclude, duplicates=duplicates, part=True)
     if rows < 1:
         raise InputError(f"rows={rows} makes no chunk", "give rows=1 or more")
     if duplicates not in ("error", "keep"):
@@ -142,14 +126,6 @@ def scan(
             f"duplicates={duplicates!r} needs the whole file",
             'give "error" or "keep", or use read',
         )
-    request = Request(
-        time=time,
-        columns=None if columns is None else _names(columns),
-        exclude=_names(exclude),
-        duplicates=duplicates,
-        time_format=time_format,
-        part=True,
-    )
     file = Path(path)
     existing(file)
     return _chunks(file_chunks(file, csv_format, rows), request)
@@ -231,11 +207,17 @@ def _names(names: Names) -> tuple[str | int, ...]:
     return tuple(names)
 
 
-def _formats(format: Format) -> tuple[TimeFormat, CsvFormat]:
-    options = dict(format)
-    time_format = TimeFormat(
-        unit=format.get("unit"), pattern=format.get("time_format"), timezone=format.get("timezone")
+def _asked(
+    format: Format, time: Any, columns: Names | None, exclude: Names, **asked: Any
+) -> tuple[Request, CsvFormat]:
+    """What is asked of a table, and how it is written if it is a CSV file."""
+    rest: dict[str, Any] = dict(format)
+    unit, pattern, zone = (rest.pop(name, None) for name in ("unit", "time_format", "timezone"))
+    request = Request(
+        time=time,
+        columns=None if columns is None else _names(columns),
+        exclude=_names(exclude),
+        time_format=TimeFormat(unit, pattern, zone),
+        **asked,
     )
-    for name in ("unit", "time_format", "timezone"):
-        options.pop(name, None)
-    return time_format, CsvFormat(**options)  # type: ignore[arg-type]
+    return request, CsvFormat(**rest)

@@ -1,47 +1,39 @@
 """Point scores from the scores of overlapping windows, whole or as the windows arrive."""
 
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from caps.arrays import FloatArray
-from caps.errors import InputError
+from caps.errors import InputError, check_known
 
-WeightKind = Literal["triangular", "hann", "flat"]
+WeightKind = Literal["hann", "flat"]
 
 
-def window_weights(size: int, kind: WeightKind = "triangular") -> FloatArray:
-    """Weights of the rows of a window, all positive; the middle counts most, it has most context.
+def window_weights(size: int, kind: WeightKind) -> FloatArray:
+    """Weights of the rows of a window, all positive; in a Hann window the middle counts most.
 
-    >>> window_weights(4), window_weights(3, "flat")
-    (array([0.5, 1. , 1. , 0.5]), array([1., 1., 1.]))
+    >>> window_weights(2, "hann").round(6), window_weights(3, "flat")
+    (array([0.5, 0.5]), array([1., 1., 1.]))
     """
     if size < 1:
         raise InputError(f"a window of {size} rows", "give a size of at least 1")
-    rows = np.arange(size)
-    if kind == "triangular":
-        ramp = np.minimum(rows + 1, size - rows).astype(np.float64)
-        return np.asarray(ramp / ramp.max())
-    if kind == "hann":
-        # Sampled between the nodes, so that the ends stay above zero.
-        return np.asarray(np.sin(np.pi * (rows + 0.5) / size) ** 2)
+    check_known("kind of weights", kind, get_args(WeightKind))
     if kind == "flat":
         return np.ones(size)
-    raise InputError(f"weights {kind!r} are unknown", "give triangular, hann or flat")
+    # Sampled between the nodes, so that the ends stay above zero.
+    return np.asarray(np.sin(np.pi * (np.arange(size) + 0.5) / size) ** 2)
 
 
 def reassemble(
-    window_scores: NDArray[Any],
-    starts: NDArray[np.intp],
-    length: int,
-    weights: WeightKind | FloatArray = "triangular",
+    window_scores: NDArray[Any], starts: NDArray[np.intp], length: int, weights: WeightKind
 ) -> FloatArray:
     """The weighted mean, at each of `length` rows, of the window scores that cover it.
 
     `window_scores` is (window, time); rows before the start of a padded series are dropped.
 
-    >>> reassemble(np.array([[1.0, 1.0], [3.0, 3.0]]), np.array([0, 1]), 3)
+    >>> reassemble(np.array([[1.0, 1.0], [3.0, 3.0]]), np.array([0, 1]), 3, "flat")
     array([1., 2., 3.])
     """
     scores = np.asarray(window_scores)
@@ -69,12 +61,8 @@ class Reassembly:
     array([3.])
     """
 
-    def __init__(self, size: int, weights: WeightKind | FloatArray = "triangular") -> None:
-        self.weights = window_weights(size, weights) if isinstance(weights, str) else weights
-        if self.weights.shape != (size,) or not (self.weights > 0).all():
-            raise InputError(
-                "the weights do not fit the window", f"give {size} weights, all above zero"
-            )
+    def __init__(self, size: int, weights: WeightKind) -> None:
+        self.weights = window_weights(size, weights)
         self._done = 0  # rows handed out
         self._newest: int | None = None  # start of the newest window
         # Weighted scores and weights of the rows from `_done` on.

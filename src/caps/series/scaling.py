@@ -14,8 +14,6 @@ from caps.series.series import Series
 
 SCALE_FLOOR = 1e-3  # of the range: one value in a million must not set the scale alone
 CLIP = 10.0  # beyond ten standard deviations the size of a deviation says nothing more
-DEGENERATE = 0.1  # a training scale below this share of the expected one is no guide
-IQR_OF_NORMAL = 1.349  # interquartile range of a normal distribution, in standard deviations
 _RESOLUTION = 8 * np.finfo(np.float64).eps
 
 
@@ -47,28 +45,17 @@ class Scaler:
             raise InputError(f"clip={self.clip}", "give a limit above zero, or None")
 
     @classmethod
-    def fit(
-        cls,
-        train: Series | ArrayLike,
-        *,
-        clip: float | None = CLIP,
-        expected_scale: ArrayLike | None = None,
-    ) -> "Scaler":
+    def fit(cls, train: Series | ArrayLike, *, clip: float | None = CLIP) -> "Scaler":
         """Fit on the training part, a `Series` or an array (time, channel); missing is ignored.
 
         Centre and scale are mean and standard deviation, the latter at least a thousandth of the
-        range. Where the training part is degenerate (constant, or far below the `expected_scale`
-        of the channel, if the caller knows it) they are median and interquartile range; where that
-        is zero too, the values are only centred, in units of `expected_scale` or 1.
+        range. The values of a constant channel are only centred.
         """
         values = train.values if isinstance(train, Series) else np.asarray(train, dtype=np.float64)
         if values.ndim != 2:
             raise InputError(f"values of shape {values.shape}", "give values as (time, channel)")
         channels = values.shape[1]
-        expected = np.zeros(channels)
-        if expected_scale is not None:
-            expected = np.broadcast_to(np.asarray(expected_scale, dtype=np.float64), (channels,))
-        fitted = [_fit_channel(values[:, column], expected[column]) for column in range(channels)]
+        fitted = [_fit_channel(values[:, column]) for column in range(channels)]
         centre, scale = np.array(fitted, dtype=np.float64).reshape(channels, 2).T
         return cls(centre.copy(), scale.copy(), clip)
 
@@ -123,21 +110,17 @@ class Scaler:
         return array
 
 
-def _fit_channel(values: FloatArray, expected: float) -> tuple[float, float]:
+def _fit_channel(values: FloatArray) -> tuple[float, float]:
     """Centre and scale of one channel; 0 and 1 where nothing was observed."""
     seen = values[np.isfinite(values)]
-    unit = expected if expected > 0 else 1.0
     if seen.size == 0:
-        return 0.0, unit
+        return 0.0, 1.0
     exponent = int(np.frexp(np.abs(seen).max())[1])
     near_one = np.ldexp(seen, -exponent)
     low, high = float(near_one.min()), float(near_one.max())
     centre, scale = float(near_one.mean()), float(near_one.std())
     scale = max(scale, SCALE_FLOOR * (high - low))
     # Below the resolution of float64 the differences are rounding, not signal.
-    degenerate = high - low <= _RESOLUTION * max(abs(low), abs(high))
-    if degenerate or scale < DEGENERATE * np.ldexp(expected, -exponent):
-        lower, centre, upper = (float(q) for q in np.quantile(near_one, [0.25, 0.5, 0.75]))
-        scale = 0.0 if degenerate else (upper - lower) / IQR_OF_NORMAL
-    centre, scale = float(np.ldexp(centre, exponent)), float(np.ldexp(scale, exponent))
-    return centre, (scale if scale > 0 else unit)
+    if high - low <= _RESOLUTION * max(abs(low), abs(high)):
+        return float(np.ldexp(np.quantile(near_one, 0.5), exponent)), 1.0
+    return float(np.ldexp(centre, exponent)), float(np.ldexp(scale, exponent)) or 1.0

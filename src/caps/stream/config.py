@@ -1,7 +1,6 @@
 """The numbers that decide which rows of a stream are taken in, and when it has drifted."""
 
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 from caps.configuration import Configuration
 
@@ -9,8 +8,6 @@ from caps.configuration import Configuration
 @dataclass(frozen=True, slots=True)
 class ArrivalConfig(Configuration):
     """Which rows are late, repeated, or too far ahead to be believed."""
-
-    WHAT: ClassVar[str] = "a configuration of arrivals"
 
     off_grid: float = 0.1  # of a step: more is no polling jitter
     leap: int = 4  # steps ahead: believed only if the next rows say the same
@@ -22,8 +19,6 @@ class ArrivalConfig(Configuration):
 @dataclass(frozen=True, slots=True)
 class DriftConfig(Configuration):
     """The bets of the drift watch; see `caps.stream.drift`."""
-
-    WHAT: ClassVar[str] = "a configuration of the drift watch"
 
     limit: int = 10_000  # samples: the mean time to a false recommendation, or longer
     spacing: int = 64  # rows between samples on average: a quarter of a window
@@ -39,8 +34,6 @@ class StreamConfig(Configuration):
     >>> StreamConfig.from_dict(StreamConfig(ArrivalConfig(leap=8)).to_dict()).arrivals.leap
     8
     """
-
-    WHAT: ClassVar[str] = "a configuration of streams"
 
     arrivals: ArrivalConfig = field(default_factory=ArrivalConfig)
     drift: DriftConfig = field(default_factory=DriftConfig)
