@@ -121,8 +121,6 @@ class CounterConfig(Configuration):
 class JointConfig(Configuration):
     """How measured channels are compared together, and what their agreement counts."""
 
-    WHAT: ClassVar[str] = "a configuration of joint behaviour"
-
     fewest_channels: int = 2  # with many values
     length: int = 16  # rows of a joint subsequence: longer ones hardly come back in all channels
     clip: float = 20.0  # std: one wild channel does not choose the neighbours of all

@@ -123,8 +123,12 @@ class JointMemory:
         return joined
 
     def fresh(self, beside: FloatArray) -> FloatArray:
-        """How odd rows are by themselves beside the others: 1 from where on they count as such."""
-        return beside / self.config.joint.fresh
+        """How odd rows are by themselves beside the others: 1, the most, where they count as such.
+
+        A joint subsequence holds 15 rows beside a row, so that the channels alone tell edges where
+        they can.
+        """
+        return np.asarray(np.minimum(beside / self.config.joint.fresh, 1.0))
 
     def combine(self, evidence: FloatArray) -> FloatArray:
         """One amount a row: the norm over the measured channels, or another one that says more.
