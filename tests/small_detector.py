@@ -21,6 +21,7 @@ class Pairs:
     support: np.ndarray
     anchor: np.ndarray
     trusted: np.ndarray
+    mode: np.ndarray
 
 
 def wave(rng: np.random.Generator, length: int) -> np.ndarray:
@@ -37,6 +38,6 @@ def pairs_with_levels(rng: np.random.Generator, count: int = 200) -> Pairs:
         support[row, start : start + 16] = True
     sign = rng.choice([-1.5, 1.5], (count, 1)).astype(np.float32)
     counterpart = np.where(support, reference + sign, reference)
-    return Pairs(
-        reference, counterpart, support, np.arange(count), np.ones((count, WINDOW), dtype=bool)
-    )
+    trusted = np.ones((count, WINDOW), dtype=bool)
+    modes = np.zeros(count, dtype=np.int64)
+    return Pairs(reference, counterpart, support, np.arange(count), trusted, modes)

@@ -49,7 +49,7 @@ MAY_IMPORT = {
     "inspection": {"plots", "realize", "represent", "simulate"},
     "baselines": {"network", "recover", "metrics", "series"},
     "report": {"plots", "events", "scoring", "estimator", "series", "wording"},
-    "watch": {"planned", "stream", "events", "scoring", "fitted_model", "series"},
+    "watch": {"planned", "store", "stream", "events", "scoring", "fitted_model", "series"},
     "export": {"stream", "events", "scoring", "network", "fitted_model", "estimator", "series"},
     "serve": {
         "planned",
@@ -65,7 +65,18 @@ MAY_IMPORT = {
         "series",
         "wording",
     },
-    "fleet": {"planned", "plots", "events", "scoring", "network", "realize", "estimator", "series"},
+    "fleet": {
+        "planned",
+        "plots",
+        "events",
+        "scoring",
+        "network",
+        "realize",
+        "refit",
+        "store",
+        "estimator",
+        "series",
+    },
 }
 MAY_IMPORT["fitted_model"] = {"stream", "plots", "planned", "events", "scoring", "series"}
 MAY_IMPORT["store"] = {"events"}
@@ -73,10 +84,11 @@ MAY_IMPORT["estimator"] = {
     "fitted_model", "events", "scoring", "network", "neighbours", "realize", "series", "store",
 }  # fmt: skip
 MAY_IMPORT["adapters"] = {"estimator", "scoring"}
-MAY_IMPORT["refit"] = {"estimator", "events", "scoring", "series", "store", "stream"}
+MAY_IMPORT["refit"] = {"estimator", "events", "planned", "scoring", "series", "store", "stream"}
+MAY_IMPORT["renewal"] = {"estimator", "fleet", "planned", "refit", "series", "store", "watch"}
 MAY_IMPORT["detection"] = {"estimator", "events", "report", "scoring", "series", "wording"}
 MAY_IMPORT["bench"] = set(MAY_IMPORT) - {
-    "adapters", "report", "export", "serve", "fleet", "watch", "detection",
+    "adapters", "report", "export", "serve", "fleet", "watch", "detection", "renewal",
 }  # fmt: skip
 
 WITHOUT_TORCH = {

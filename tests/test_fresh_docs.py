@@ -38,7 +38,7 @@ def test_the_planned_events_are_read() -> None:
 
 def test_every_command_shown_is_understood() -> None:
     shown = re.findall(r"^(caps .*?)(?:  +#.*)?$", PAGE, re.MULTILINE)
-    assert len(shown) == 12
+    assert len(shown) == 15
     for line in shown:
         app.parse_args(shlex.split(line)[1:], print_error=False, exit_on_error=False)
 

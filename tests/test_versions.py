@@ -89,9 +89,9 @@ def test_confirmed_incidents_are_kept_out_of_the_next_fit(
     incident = next(each for each in events if INCIDENT.start <= each.peak < INCIDENT.stop)
     model.confirm(frame, incident)
     store.set_feedback(model.feedback_)
-    assert confirmed_spans(store, series) == [(incident.start, incident.end)]
-    assert confirmed_spans(store, series[:100]) == []
-    bank = CAPS().fit(series, known_anomalies=confirmed_spans(store, series))
+    assert confirmed_spans(store.feedback, series) == [(incident.start, incident.end)]
+    assert confirmed_spans(store.feedback, series[:100]) == []
+    bank = CAPS().fit(series, known_anomalies=confirmed_spans(store.feedback, series))
     again(store, series, options=FitOptions(), promote=True)
     channel, same = (each.fitted_.channels[0] for each in (CAPS.load(store.folder), bank))
     np.testing.assert_array_equal(channel.bank, same.bank)

@@ -1,16 +1,23 @@
 """New versions of a model: when one is due, how it is fitted, and what it would change."""
 
 import hashlib
+import shutil
+from copy import copy
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from caps.artifacts import MANIFEST
 from caps.errors import InputError
 from caps.estimator import CAPS
-from caps.events import AlarmChange, changed_alarms
-from caps.scoring import FitOptions
+from caps.events import AlarmChange, FeedbackBook, changed_alarms
+from caps.planned import Planned
+from caps.replacing import replacing_folder
+from caps.scoring import KIND, FitOptions
 from caps.series import Series, write_moment
 from caps.store import KEEP, Store, Version
 from caps.stream import DriftWatch
@@ -26,6 +33,51 @@ class Refit:
     version: Version
     change: AlarmChange | None  # None for the first version
     removed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Judging:
+    """What decides on the alarms that are compared, beside the models themselves."""
+
+    alarms: str | None = None  # another budget than the models'
+    planned: Planned | None = None
+    series: str = ""  # whose planned events count
+
+    def applied(self, model: CAPS) -> CAPS:
+        """The model judged so; it stays as it is."""
+        judged = copy(model)
+        if self.alarms is not None:
+            judged.set_alarms(self.alarms)
+        return judged if self.planned is None else judged.set_planned(self.planned, self.series)
+
+
+def versions_of(folder: Path) -> Store:
+    """The versions in a folder; a model that is there becomes the first of them."""
+    if Store.is_at(folder):
+        return Store(folder)
+    model = CAPS.load(folder)
+    made = datetime.fromtimestamp((folder / MANIFEST).stat().st_mtime, UTC)
+    learned = model.learned_
+    with replacing_folder(folder, kind=KIND) as place:
+        store = Store.create(place)
+        store.add(
+            partial(shutil.copytree, folder),
+            when=made.isoformat(timespec="seconds").replace("+00:00", "Z"),
+            why="first",
+            source="the model that was here",
+            rows=learned.rows,
+            start=None,
+            end=_training_end(model),
+            learned=learned.part,
+            data="",
+        )
+        store.set_feedback(model.feedback_)
+    return Store(folder)
+
+
+def _training_end(model: CAPS) -> str | None:
+    last = model.fitted_.training_time(len(model.learned_) - 1)
+    return None if last is None else write_moment(last, "s", separator="T")
 
 
 def reason_to_refit(
@@ -73,6 +125,7 @@ def refit(
     why: str = "asked for",
     promote: bool = False,
     keep: int = KEEP,
+    judging: Judging | None = None,
     progress: "FitProgress | None" = None,
 ) -> Refit:
     """Fit another version and compare it with the one in force on the recent past.
@@ -87,12 +140,12 @@ def refit(
         options = FitOptions() if old is None else FitOptions(**old.get_params(deep=False))
         options = FitOptions(**options.parameters() | {"train": "all"})
     model = CAPS(**options.parameters())
-    model.fit(series, known_anomalies=confirmed_spans(store, series), progress=progress)
+    model.fit(series, known_anomalies=confirmed_spans(store.feedback, series), progress=progress)
     change = None
     if old is not None:
-        model.set_feedback(old.feedback_)
-        change = compare(old, model, series)
-        model.set_feedback(type(old.feedback_)())  # kept beside the versions
+        judged = (judging or Judging()).applied
+        new = copy(model).set_feedback(old.feedback_)  # which is kept beside the versions
+        change = compare(judged(old), judged(new), series)
     made = store.add(model.save, why=why, source=source, **fitted_on(model, series))
     if promote and not first:
         store.promote(made.name, why=why, change=None if change is None else change.to_dict())
@@ -110,12 +163,12 @@ def compare(old: CAPS, new: CAPS, series: Series) -> AlarmChange:
     return changed_alarms(old.analyze(series), new.analyze(series))
 
 
-def confirmed_spans(store: Store, series: Series) -> list[tuple[int, int]]:
-    """Rows of the series that lie within confirmed incidents."""
+def confirmed_spans(book: FeedbackBook, series: Series) -> list[tuple[int, int]]:
+    """Rows of the series that lie within incidents that people confirmed, and did not revoke."""
     if series.time is None:
         return []
     spans = []
-    for each in store.feedback.active:
+    for each in book.active:
         if each.verdict == "incident" and each.start is not None and each.end is not None:
             first = int(np.searchsorted(series.time, np.datetime64(each.start)))
             last = int(np.searchsorted(series.time, np.datetime64(each.end), side="right"))

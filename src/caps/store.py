@@ -43,13 +43,13 @@ class Version:
     start: str | None  # time of the first row given to the fit, in UTC
     end: str | None
     learned: str  # which of the rows were learned from
-    data: str  # SHA-256 of times and values
+    data: str  # SHA-256 of times and values; empty where nobody noted it
 
     def __str__(self) -> str:
         times = "" if self.start is None else f", {self.start} to {self.end}"
+        data = f", data {self.data[:12]}" if self.data else ""
         return (
-            f"{self.name} {self.made} {self.why}: {self.rows:,} rows of {self.source}{times}, "
-            f"data {self.data[:12]}"
+            f"{self.name} {self.made} {self.why}: {self.rows:,} rows of {self.source}{times}{data}"
         )
 
 
@@ -127,11 +127,14 @@ class Store:
         """The folder of a version's model."""
         return self.folder / self.version(name).name
 
-    def add(self, save: Callable[[Path], None], **fitted_on: Any) -> Version:
-        """Keep another version, written by `save`; the first one is in force at once."""
+    def add(self, save: Callable[[Path], None], *, when: str = "", **fitted_on: Any) -> Version:
+        """Keep another version, written by `save`; the first one is in force at once.
+
+        `when` it was made is now, unless it is given.
+        """
         with self._changing():
             facts = self.facts
-            made = Version(name=f"v{facts.made + 1}", made=_now(), **fitted_on)
+            made = Version(name=f"v{facts.made + 1}", made=when or _now(), **fitted_on)
             path = self.folder / made.name
             if path.exists():  # of a process that was killed before it was noted
                 shutil.rmtree(path)

@@ -206,7 +206,7 @@ def test_a_set_that_is_not_there_is_an_error(data: Path, write_series: WriteSeri
     found = find_series([data])
     with pytest.raises(InputError, match="no series of the set 'eva'"):
         series_of("eva", found)
-    with pytest.raises(InputError, match="eva, dev-mini, dev, tune, full"):
+    with pytest.raises(InputError, match="eva, dev-mini, dev, tune-short, tune, full"):
         series_of("devil", found)
 
 

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +25,7 @@ from caps.bench.studies.variants import series_mark
 from caps.bench.summary import cell_frame
 from caps.cli.main import main
 from caps.errors import InputError
+from caps.network import AUTO, DetectorConfig
 from caps.series import Scaler
 from untrained_weights import FAST, save_untrained_weights
 
@@ -69,7 +71,7 @@ def compared(own: dict[str, float], other: dict[str, float]) -> Comparison:
 def test_every_study_of_the_paper_with_figures_has_a_name() -> None:
     studies = set(paper_studies().index.get_level_values("study"))
     assert studies <= set(STUDIES)
-    assert len(STUDIES) == 17
+    assert len(STUDIES) == 19
 
 
 def test_a_clear_difference_against_the_paper_is_called_a_contradiction() -> None:
@@ -95,6 +97,7 @@ def test_differences_are_paired_by_series() -> None:
     assert gaps.round(6).to_dict() == {"a": -10.0, "b": -10.0}
     table = comparison.table("Ablations")
     assert [row[0] for row in table.rows] == ["CAPS", "Shuffled residuals"]
+    assert table.rows[1][5].text == "-10.00 ± 0.00 [-10.00, -10.00]"
     assert table.rows[1][-1] == "79.27 / 41.21 / 37.78 / 41.30"
 
 
@@ -123,13 +126,35 @@ def test_variants_are_told_apart_by_their_settings_and_weights(quick: StudyRun) 
 def test_the_variants_and_the_small_method_of_the_bench_are_one_configuration(
     quick: StudyRun,
 ) -> None:
-    given = dict(detector=None, pretrained=None)
+    given = dict(detector=None, pretrained=None, cache=None)
     small = make_method("caps-small", 0).model.get_params() | given
     for name in ("caps:alone", "caps:diagnosis"):
         assert quick.make(name, 0).model.get_params() | given == small
     assert make_method("caps-diagnosis", 0).model.get_params() | given == small
     alone = {"memory": False, "level": False, "switches": True, "perturbed": False}
-    assert {"detector": "auto", **alone} == SMALL
+    assert {"detector": DetectorConfig(), **alone} == SMALL
+
+
+def test_options_of_training_change_the_detector_alone(quick: StudyRun) -> None:
+    plain = quick.make("caps:plain", 0).model.get_params()
+    assert plain["detector"] == FAST
+    events = quick.make("caps:events", 0).model.get_params()
+    assert events == plain | {"detector": replace(FAST, weighting="events")}
+    beyond = quick.make("caps:beyond-alone", 0).model.get_params()
+    assert beyond["detector"].weighting == AUTO.weighting
+    assert beyond["detector"].steps == FAST.steps
+    for name in ("shuffled", "direct", "injection", "perturbation"):
+        other = quick.make(f"caps:beyond-{name}", 0).model.get_params()
+        assert other == beyond | {"construction": name}
+    assert quick.make("caps:beyond-diagnosis", 0).model.get_params() == beyond
+    assert make_method("caps-detector", 0).model.get_params()["detector"] == "auto"
+
+
+def test_a_folder_of_counterparts_is_no_setting(quick: StudyRun) -> None:
+    elsewhere = replace(quick, out=quick.out / "elsewhere")
+    assert quick.make("caps:alone", 0).model.cache != elsewhere.make("caps:alone", 0).model.cache
+    hashes = {config_hash("caps:alone", run.make) for run in (quick, elsewhere)}
+    assert len(hashes) == 1
 
 
 def test_what_a_study_keeps_is_made_again_when_a_constant_changes(

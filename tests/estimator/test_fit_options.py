@@ -13,7 +13,7 @@ from sklearn.base import clone
 from caps import CAPS, InputError
 from caps.cli.detect import detect, fit
 from caps.cli.fleet import fit as fit_fleet
-from caps.network import DetectorConfig
+from caps.network import AUTO
 from caps.recover import Construction
 from caps.scoring import OPTIONS, FitOptions
 from caps.scoring.options import Construction as NamedConstruction
@@ -74,7 +74,7 @@ def test_there_is_no_detector_unless_it_is_asked_for() -> None:
     assert clone(CAPS()).detector is None
     assert FitOptions().detector_for(1) is None
     assert clone(CAPS(detector="auto")).detector == "auto"
-    assert FitOptions(detector="auto").detector_for(1) == DetectorConfig()
+    assert FitOptions(detector="auto").detector_for(1) == AUTO
     with pytest.raises(InputError, match="neither a detector nor a memory"):
         CAPS(memory=False).fit(np.arange(400.0))
 

@@ -15,7 +15,7 @@ from exported_model import Pair, table, unseen
 from caps import InputError
 from caps.export import OnnxModel
 from caps.export.writing import graph_of
-from caps.network.config import TRANSFORMER
+from caps.network.config import TRANSFORMER, DetectorConfig
 from caps.network.detector import Detector
 
 CLOSE = 1e-5
@@ -136,13 +136,20 @@ def test_another_budget_is_another_threshold(both_sides: Pair) -> None:
         exported.set_alarms("1/day")
 
 
-def test_the_transformer_is_exported_too() -> None:
+@pytest.mark.parametrize(
+    "config",
+    [
+        replace(TRANSFORMER, layers=1),  # more of the same take seconds to export
+        DetectorConfig(members=1, dilations=(1, 4), outputs=4),
+    ],
+    ids=["transformer", "outputs of modes"],
+)
+def test_other_networks_are_exported_too(config: DetectorConfig) -> None:
     torch.manual_seed(0)
-    config = replace(TRANSFORMER, layers=1)  # more of the same take seconds to export
     detectors = [Detector(config).eval().requires_grad_(False) for _ in range(2)]
     session = onnxruntime.InferenceSession(graph_of(detectors, "a note"))
     assert session.get_modelmeta().custom_metadata_map["caps"] == "a note"
-    windows = np.random.default_rng(0).normal(size=(3, TRANSFORMER.window)).astype(np.float32)
+    windows = np.random.default_rng(0).normal(size=(3, config.window)).astype(np.float32)
     for index, detector in enumerate(detectors):
         feed = {"windows": windows, "channel": np.array([index])}
         wanted = detector(torch.from_numpy(windows)).numpy()

@@ -12,6 +12,7 @@ from caps import CAPS
 from caps.cli.main import main
 from caps.scoring import FitOptions
 from caps.scoring.channels import BinaryChannel, LearnedChannel
+from caps.store import Store
 
 
 @pytest.fixture(autouse=True)
@@ -88,3 +89,29 @@ def test_bad_input_names_the_remedy(
     capsys: pytest.CaptureFixture[str], arguments: list[str], remedy: str
 ) -> None:
     assert remedy in run(capsys, *arguments, code=2)
+
+
+def test_a_fleet_is_fitted_again_shown_taken_over_and_taken_back(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("caps.jobs.open_engine", lambda *_, **__: InlineEngine())
+    pd.concat([frame_of(0).assign(host="a"), frame_of(1).assign(host="b")]).to_csv("all.csv")
+    options = ["all.csv", "--id", "host", "--columns", "load"]
+    run(capsys, "fit", *options, "--train", TRAIN, "--alarms", "1/day", "--out", "fleet")
+    again = ["refit", *options, "--models", "fleet"]
+    assert "0 of 2 models fitted again" in run(capsys, *again, "--every", "7d")
+    waiting = json.loads(run(capsys, *again, "--review", "--json"))
+    assert [each["version"] for each in waiting["series"]] == ["v2", "v2"]
+    stores = [Store(f"fleet/models/{name}") for name in "ab"]
+    assert [each.current.name for each in stores] == ["v1", "v1"]
+    assert "asked for" in run(capsys, *again)
+    assert [each.current.name for each in stores] == ["v3", "v3"]
+    changes = [each.audit()[-1]["change"] for each in stores]
+    assert all(change["lost"] for change in changes)  # it learned from the jump
+    with pytest.raises(SystemExit):
+        main(["model", "rollback", "fleet/models/a", "fleet/models/b", "fleet"])
+    assert "fleet: as it was" in capsys.readouterr().out
+    assert [each.current.name for each in stores] == ["v1", "v1"]
+    # Fitted anew with other options, it is another version.
+    run(capsys, "fit", *options, "--train", TRAIN - 20, "--out", "fleet")
+    assert [each.current.name for each in stores] == ["v4", "v4"]

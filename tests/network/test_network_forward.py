@@ -12,7 +12,12 @@ from caps.network.detector import Detector
 from caps.network.networks import WindowView
 from caps.training import seeded
 
-CONFIGS = {"tcn": DetectorConfig(), "paper": PAPER, "transformer": TRANSFORMER}
+CONFIGS = {
+    "tcn": DetectorConfig(),
+    "paper": PAPER,
+    "transformer": TRANSFORMER,
+    "outputs": DetectorConfig(outputs=4, view="both"),
+}
 
 
 def built(config: DetectorConfig) -> Detector:

@@ -63,8 +63,8 @@ def test_untrusted_points_change_nothing(pairs: Pairs) -> None:
 class Constant(nn.Module):
     """Gives the same logit everywhere."""
 
-    def forward(self, x: Tensor) -> Tensor:
-        return torch.full_like(x, 2.0)
+    def outputs(self, x: Tensor) -> Tensor:
+        return torch.full_like(x, 2.0).unsqueeze(1)
 
 
 def test_both_branches_weigh_the_same() -> None:
@@ -72,6 +72,7 @@ def test_both_branches_weigh_the_same() -> None:
     support[:, :2] = 1
     zeros, ones = torch.zeros(4, 8), torch.ones(4, 8)
     batch = {"reference": zeros, "counterpart": zeros, "support": support, "trusted": ones}
+    batch["output"] = torch.zeros(4, dtype=torch.int64)
     losses = DetectorLoss(Constant())(batch)
     wrong, right = np.log1p(np.exp(2.0)), np.log1p(np.exp(-2.0))
     assert losses["reference"].item() == pytest.approx(wrong)

@@ -47,7 +47,7 @@ def test_there_is_one_counterpart_for_each_mode_and_reference(
     pairs = recover_pairs(pretrained, references, construction=construction)
     assert len(pairs) == 3 * len(references)
     assert (np.bincount(pairs.anchor) == 3).all()
-    if construction == "injection":
+    if construction in ("injection", "perturbation"):
         assert (pairs.mode == -1).all()
     else:
         kinds = set(zip(pairs.mode.tolist(), pairs.anchor.tolist(), strict=True))

@@ -17,7 +17,7 @@ from caps.scoring.channels import (
 from caps.scoring.config import ScoringConfig
 from caps.scoring.context import NEW, ScoringContext
 from caps.scoring.level import LevelRange
-from caps.scoring.memory import Memory
+from caps.scoring.memory import Memory, Recall
 from caps.scoring.standardiser import Standardiser
 from caps.series.scaling import CLIP
 
@@ -110,6 +110,15 @@ def test_a_level_beyond_its_range_is_heard_where_the_detector_is_quiet(
     quiet = learned(calibration, np.full(40, -4.0)).evidence(context_of(values), 0).evidence
     np.testing.assert_array_equal(evidence[:20], quiet[:20])
     np.testing.assert_allclose(evidence[27:], 4.0)
+
+
+def test_a_quiet_row_is_odd_by_itself_from_a_rare_quiet_on(calibration: Calibration) -> None:
+    channel = replace(learned(calibration, np.zeros(3)), memory=Memory.fit(beats(TRAINING)))
+    context, rarity = context_of(np.zeros(3)), np.array([0.5, 1.0, 1.5])
+    context.logits[0] = Recall(np.zeros(3), np.full(3, -9.0), rarity * CONFIG.quiet_fresh)
+    local = channel.evidence(context, 0).local
+    np.testing.assert_allclose(local, rarity * calibration.rules.fresh)
+    assert calibration.rules.fresh != pytest.approx(CONFIG.quiet_fresh)
 
 
 @pytest.mark.parametrize("value", [0.0, 5.0, -1e6])

@@ -10,7 +10,7 @@ import httpx
 import pytest
 from running_service import csv_of, listening, settings, wait_for_fit
 
-from patience import PATIENCE, until
+from patience import PATIENCE, until, wait_until
 from recurring_series import BACKUPS, DAY, INCIDENT, TRAIN, backup, recurring
 
 if TYPE_CHECKING:
@@ -151,6 +151,94 @@ def test_every_change_is_in_the_audit(client: httpx.Client, place: Path) -> None
         ("revoked", name),
     ]
     assert lines[0]["what"] == "fitted"
+
+
+@pytest.mark.slow
+def test_a_model_is_fitted_again_by_schedule_when_its_series_is_newer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("caps.serve.refits.LOOK", 0.05)
+    chosen = settings(tmp_path, tmp_path, pretrained=None, estimator={}, refit_every=1e-3)
+    with listening(chosen) as address, httpx.Client(base_url=address, timeout=PATIENCE) as client:
+
+        def upload(rows: int) -> None:
+            sent = client.post("/v1/series?name=disk", content=csv_of(recurring()[:rows]))
+            assert sent.status_code == 201, sent.text
+
+        upload(INCIDENT.stop + DAY)
+        request = {"series": "disk", "train": TRAIN, "alarms": "1/week"}
+        client.put(MODEL, json=request).raise_for_status()
+        assert wait_for_fit(client, "disk")["ready"]
+        (first,) = client.get(f"{MODEL}/versions").json()
+        found = (each for each in events(client) if each["peak_row"] >= INCIDENT.start)
+        incident = next(found)
+        said = {"event": incident["number"], "verdict": "incident"}
+        client.post(f"{MODEL}/feedback", json=said).raise_for_status()
+        assert len(client.get(f"{MODEL}/versions").json()) == 1  # nothing new to learn from
+        client.delete("/v1/series/disk").raise_for_status()
+        upload(len(recurring()))
+
+        def in_force() -> str:
+            listed = client.get(f"{MODEL}/versions").json()
+            return next(str(each["fit"]) for each in listed if each["in_force"])
+
+        wait_until(lambda: in_force() != first["fit"], "a refit by schedule", every=0.2)
+        assert any("1 confirmed incident was kept out" in note for note in notes(client))
+        audit = (tmp_path / "models" / "disk" / "audit.jsonl").read_text().splitlines()
+        lines = [json.loads(line) for line in audit][-3:]
+        whats = [each["what"] for each in lines]
+        assert whats == ["fitted, to be looked at", "compared", "put in force"]
+        assert lines[1]["change"]["lost"]  # it learned from the backups
+
+
+def notes(client: httpx.Client) -> list[str]:
+    return list(client.get(MODEL).json()["notes"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [1280, 390])
+def test_on_the_page_a_version_is_compared_put_in_force_and_taken_back(
+    client: httpx.Client, judged: str, browser: "Browser", width: int, shot: Callable[..., None]
+) -> None:
+    def in_force() -> str:
+        listed = client.get(f"{MODEL}/versions").json()
+        return next(str(each["fit"]) for each in listed if each["in_force"])
+
+    old, before = in_force(), alarms(client)
+    request = {"series": "disk", "train": "all", "replace": True, "review": True}
+    assert client.put(MODEL, json=request).status_code == 202
+    wait_for_fit(client, "disk")
+    new = client.get(f"{MODEL}/versions").json()[-2]["fit"]  # the one in force is the last
+    assert new != old
+    faults: list[str] = []
+    context = browser.new_context(viewport={"width": width, "height": 900})
+    page = context.new_page()
+    page.set_default_timeout(1000 * PATIENCE)
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    page.on("console", lambda message: faults.append(f"{message.type}: {message.text}"))
+    page.goto(f"{judged}/#/models/disk")
+    rows, versions = page.locator(".event-row"), page.get_by_role("list", name="Versions")
+    until(page, lambda: rows.count() == len(before))
+    card = page.locator("section.card", has=versions)
+    compare = versions.get_by_role("button", name="Compare")
+    compare.first.click()  # the newest is the first
+    page.get_by_text("If that version took over:").wait_for()
+    shot(page, f"versions-compared-{width}")
+    card.get_by_role("button", name="Leave it").click()
+    assert (page.get_by_text("If that version took over:").count(), in_force()) == (0, old)
+    compare.first.click()
+    card.get_by_role("button", name="Put in force").click()
+    until(page, lambda: in_force() == new and rows.count() != len(before))
+    assert "in force" in versions.get_by_role("listitem").first.inner_text()
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    shot(page, f"versions-in-force-{width}")
+    previous = versions.get_by_role("listitem").filter(has_text="before")
+    previous.get_by_role("button", name="Compare").click()
+    card.get_by_role("button", name="Put in force").click()
+    until(page, lambda: in_force() == old and rows.count() == len(before))
+    assert alarms(client) == before
+    context.close()
+    assert faults == []
 
 
 @pytest.mark.slow

@@ -300,12 +300,13 @@ def test_unusable_rows_and_models_name_the_remedy(model: CAPS) -> None:
 
 
 @pytest.mark.parametrize("view", ["window", "series", "both"])
-@pytest.mark.parametrize(("patch", "kernel"), [(4, 3), (1, 5)])
+@pytest.mark.parametrize(("patch", "kernel", "outputs"), [(4, 3, 1), (1, 5, 1), (4, 3, 4)])
 def test_few_windows_in_numpy_have_the_logits_of_the_network(
-    view: str, patch: int, kernel: int
+    view: str, patch: int, kernel: int, outputs: int
 ) -> None:
+    sizes = {"patch": patch, "kernel": kernel, "outputs": outputs}
     config = DetectorConfig(
-        window=64, width=16, stride=16, dilations=(1, 8, 64), view=view, patch=patch, kernel=kernel
+        window=64, width=16, stride=16, dilations=(1, 8, 64), view=view, **sizes
     )
     with seeded(0, "few"):
         detector = Detector(config)

@@ -1,5 +1,8 @@
 """The drift watch: quiet on what looks like calibration, loud on what does not, soon enough."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 from scipy.signal import lfilter
@@ -9,6 +12,7 @@ from caps.scoring.calibration import Calibration, calibrate
 from caps.stream.config import DriftConfig
 from caps.stream.drift import DriftWatch
 
+PAGE = (Path(__file__).parents[2] / "docs" / "streaming.md").read_text(encoding="utf-8")
 LIMIT, SPACING = DriftConfig().limit, DriftConfig().spacing
 
 
@@ -63,3 +67,20 @@ def test_rows_without_values_and_ties_at_the_lowest_score_are_no_drift() -> None
     given = np.where(rng.random(40_000) < 0.6, 0.001, scores(rng, 40_000))
     given[rng.random(40_000) < 0.3] = np.nan
     assert samples_until_found(calibration, given) is None
+
+
+def rows_until_found(calibration: Calibration, highest: float) -> int:
+    """Rows with p-values spread evenly up to `highest`."""
+    p_values = np.random.default_rng(1).random(200_000) * highest
+    watch = DriftWatch(calibration)
+    assert watch.watch(p_values)
+    return watch.rows
+
+
+def test_a_short_calibration_finds_drift_late_and_the_page_says_how_late() -> None:
+    found = re.findall(r"^\| ([\d,]+) \| ([\d,]+) \| ([\d,]+) \|$", PAGE, re.MULTILINE)
+    assert len(found) == 5
+    for row in found:
+        held_out, *stated = (int(each.replace(",", "")) for each in row)
+        calibration = calibrate(np.random.default_rng(0).random(held_out))
+        assert [rows_until_found(calibration, highest) for highest in (0.0, 0.3)] == stated

@@ -1,11 +1,14 @@
 """A model of one channel in minutes, and small servers."""
 
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
-from minute_load import TRAIN, load
-from small_servers import SmallAlertmanager, SmallPrometheus, running
+from minute_load import ORIGIN, TRAIN, load
+from played_watch import Played, value
+from small_servers import SmallAlertmanager, SmallPrometheus, SmallServer, running
 
 from caps import CAPS
 
@@ -31,3 +34,12 @@ def prometheus() -> Iterator[SmallPrometheus]:
 def alertmanager() -> Iterator[SmallAlertmanager]:
     with running(SmallAlertmanager()) as server:
         yield server
+
+
+@pytest.fixture
+def played(prometheus: SmallPrometheus, alertmanager: SmallAlertmanager, model: CAPS,
+           tmp_path: Path) -> Any:  # fmt: skip
+    labels = {"__name__": "load", "host": "a"}
+    prometheus.series["load"] = [(labels, lambda moment: value((moment - ORIGIN) // 60))]
+    with running(SmallServer()) as hook:
+        yield Played((prometheus, hook, alertmanager), model, tmp_path)

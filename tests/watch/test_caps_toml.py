@@ -14,7 +14,7 @@ from caps import CAPS
 from caps.cli.main import main
 from caps.errors import InputError
 from caps.watch import ConfigError, Watch, read_config, seconds_in
-from caps.watch.config import line_numbers
+from caps.watch.config_file import line_numbers
 from patience import wait_until
 
 WHOLE = """
@@ -134,7 +134,7 @@ def test_lines_are_found_where_values_take_several() -> None:
         ('match = "*db*"', "", "series without match", "match ="),
         ('end = "2024-06-01T22:00"', 'end = "2024-05-01"', "not after", "correct them"),
         ('series = ["*shop*"]', 'match = "*shop*"', "odd key 'match'", "series"),
-        ("keep = 5", "keep = 0", "keep is 0", "from 1 on"),
+        ("keep = 5", "keep = 0", "keep is 0", "from 2 on"),
         ("[rules]", "[rules", "no TOML", "correct the line"),
         ('kind = "webhook"', 'kind = "alertmanager"', "two sinks", "name ="),
     ],

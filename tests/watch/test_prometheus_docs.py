@@ -13,7 +13,7 @@ from caps.cli.main import main
 from caps.cli.watch import watch
 from caps.watch import alertmanager, read_config, signature, sources
 from caps.watch.alerts import NAMES, TITLES
-from caps.watch.config import MANY, ONE, SINK, SOURCE, WATCH
+from caps.watch.config_file import MANY, ONE, SINK, SOURCE, WATCH
 from caps.watch.prometheus import MOST_POINTS, MOST_VALUES
 from caps.watch.running import STEPS
 

@@ -1,101 +1,13 @@
 """What is planned or dismissed is watched and printed, and told to nobody."""
 
 import json
-import signal
-from collections.abc import Callable
 from copy import copy
-from pathlib import Path
-from typing import Any
 
-import pandas as pd
 import pytest
 from minute_load import ORIGIN, TRAIN, load
-from small_servers import SmallAlertmanager, SmallPrometheus, SmallServer, running
+from played_watch import FIRST, HOST, RELEASE, SECOND, STARTS, Played, frame, look
 
 from caps import CAPS
-from caps.cli.watch import load_models
-from caps.watch import Watch, read_config
-
-HOST = 'load{host="a"}'
-PERIOD = 50  # rows of the wave: both incidents are at the same place of it
-FIRST, SECOND = TRAIN + 40, TRAIN + 40 + PERIOD
-STARTS = [f"2024-05-01T{row // 60:02}:{row % 60:02}:00Z" for row in (FIRST, SECOND)]
-TURNS = 6  # looks at the clock until something is changed: more than one turn of the watch
-RELEASE = 'name = "release"\nstart = 2024-05-01T12:00:00Z\nend = "2024-05-01 14:00"\n'
-
-Step = Callable[["Played"], None]
-
-
-def value(row: int) -> float:
-    odd = any(first <= row < first + 6 for first in (FIRST, SECOND))
-    return load(row) + (15.0 if odd else 0.0)
-
-
-def frame(first: int, last: int) -> pd.DataFrame:
-    rows = range(first, last)
-    times = pd.to_datetime([ORIGIN + 60 * row for row in rows], unit="s")
-    return pd.DataFrame({"time": times, "value": [value(row) for row in rows]})
-
-
-class Played:
-    """A watch of Prometheus by a clock of its own, in which something is done now and then."""
-
-    def __init__(self, servers: tuple[SmallPrometheus, SmallServer, SmallServer], model: CAPS,
-                 folder: Path) -> None:  # fmt: skip
-        self.prometheus, self.hook, self.alertmanager = servers
-        self.folder, self.row, self.asked = folder, SECOND + 30, 0
-        self.lines: list[dict[str, Any]] = []
-        model.save(folder / "model")
-
-    def clock(self) -> float:
-        self.asked += 1
-        if self.asked % TURNS == 0:
-            next(self.steps, _end)(self)
-        return float(ORIGIN + 60 * self.row + 5)
-
-    def play(self, *steps: Step, first: str = "", last: str = "") -> dict[str, Any]:
-        path = self.folder / "caps.toml"
-        path.write_text(
-            f'{first}[[sources]]\nprometheus = "{self.prometheus.url}"\nquery = "load"\n'
-            'since = "3h"\n[watch]\nmodels = "model"\nlisten = "127.0.0.1:0"\n'
-            f'[[sinks]]\nkind = "webhook"\nurl = "{self.hook.url}"\n'
-            f'[[sinks]]\nkind = "alertmanager"\nurl = "{self.alertmanager.url}"\n{last}'
-        )
-        self.steps = iter(steps)
-        self.watch = Watch(
-            read_config(path), load_models, lambda line: self.lines.append(json.loads(line)),
-            clock=self.clock,
-        )  # fmt: skip
-        return self.watch.run()
-
-    def told(self) -> list[list[str]]:
-        """The incidents that each sink was told of."""
-        posted = [json.loads(body) for _, _, body in self.hook.asked]
-        alerts = [alert for _, _, body in self.alertmanager.asked for alert in json.loads(body)]
-        begun = [each["start"] for each in posted if each["what"] == "opened"]
-        firing = {alert["labels"]["incident"] for alert in alerts}
-        return [[start for start in STARTS if start in found] for found in (begun, firing)]
-
-    def opened(self, start: str) -> list[dict[str, Any]]:
-        return [each for each in self.lines if each["what"] == "opened" and each["start"] == start]
-
-
-def _end(play: Played) -> None:
-    play.watch.asked.append(signal.SIGTERM)
-
-
-def _look(play: Played) -> None:
-    """The files are looked at in the next turn."""
-    play.watch.files_looked_at = 0.0
-
-
-@pytest.fixture
-def played(prometheus: SmallPrometheus, alertmanager: SmallAlertmanager, model: CAPS,
-           tmp_path: Path) -> Any:  # fmt: skip
-    labels = {"__name__": "load", "host": "a"}
-    prometheus.series["load"] = [(labels, lambda moment: value((moment - ORIGIN) // 60))]
-    with running(SmallServer()) as hook:
-        yield Played((prometheus, hook, alertmanager), model, tmp_path)
 
 
 @pytest.fixture(scope="module")
@@ -150,7 +62,7 @@ def test_a_running_watch_takes_over_feedback_and_a_refit_in_place(
 
     def refitted(play: Played) -> None:
         again.save(play.folder / "model")
-        _look(play)
+        look(play)
 
     def later(play: Played) -> None:
         play.row = SECOND + 30
@@ -175,11 +87,11 @@ def test_a_plan_made_in_an_incident_holds_for_the_next_one(
 
     def spoiled(play: Played) -> None:
         plan.write_text("[[planned]\n")
-        _look(play)
+        look(play)
 
     def written(play: Played) -> None:
         plan.write_text(f"[[planned]]\n{RELEASE}")
-        _look(play)
+        look(play)
 
     def later(play: Played) -> None:
         play.row = SECOND + 30

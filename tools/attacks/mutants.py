@@ -4,6 +4,7 @@ Each is made in a scratch copy of the tree, where the tests that should notice r
 A mistake whose text is no longer there exactly once is reported as gone: adapt or remove it.
 """
 
+import json
 import os
 import re
 import shutil
@@ -11,6 +12,8 @@ import subprocess
 import sys
 import tempfile
 import tomllib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -25,7 +28,8 @@ SURROUNDINGS = {  # one thread, no stale bytecode, reasons in full
     "PYTHONDONTWRITEBYTECODE": "1",
     "COLUMNS": "300",
 }
-PATIENCE = 900.0  # seconds for the tests of one mistake
+
+Tests = Callable[[list[str]], tuple[int, str]]  # arguments of pytest; its exit code and output
 
 
 class Mistake(NamedTuple):
@@ -53,11 +57,12 @@ def mutants(run: StudyRun) -> Report:
     chosen = mistakes()[: QUICK if run.quick else None]
     with tempfile.TemporaryDirectory() as folder:
         copy = _copied(Path(folder))
-        for mistake in chosen:
-            outcome = attempted(copy, mistake)
-            noticed += outcome.what == "noticed"
-            run.say(f"{mistake.file}, {mistake.what}: {outcome.what} {outcome.by}")
-            rows.append([mistake.file, mistake.what, outcome.by or outcome.what, outcome.why])
+        with testing(copy) as tests:
+            for mistake in chosen:
+                outcome = attempted(copy, mistake, tests)
+                noticed += outcome.what == "noticed"
+                run.say(f"{mistake.file}, {mistake.what}: {outcome.what} {outcome.by}")
+                rows.append([mistake.file, mistake.what, outcome.by or outcome.what, outcome.why])
     return Report(
         "Mistakes that tests notice",
         [f"{len(chosen)} mistakes in the code that scores, made by hand, one at a time."],
@@ -77,31 +82,48 @@ def mistakes() -> list[Mistake]:
     ]
 
 
-def attempted(copy: Path, mistake: Mistake) -> Outcome:
+@contextmanager
+def testing(copy: Path) -> Iterator[Tests]:
+    """Tests of a copy of the tree, by a process that has imported what they need but CAPS."""
+    command = [sys.executable, str(Path(__file__).with_name("forked_tests.py"))]
+    surroundings = os.environ | SURROUNDINGS | {"PYTHONPATH": str(copy / "src")}
+    with subprocess.Popen(
+        command,
+        cwd=copy,
+        env=surroundings,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        sent, answers = process.stdin, process.stdout
+
+        def tests(arguments: list[str]) -> tuple[int, str]:
+            print(json.dumps(arguments), file=sent, flush=True)
+            code, output = json.loads(answers.readline())
+            return code, output
+
+        yield tests
+        sent.close()
+
+
+def attempted(copy: Path, mistake: Mistake, tests: Tests) -> Outcome:
     """Make a mistake in a copy of the tree, run its tests, and take it back."""
     path = copy / "src" / "caps" / mistake.file
     text = path.read_text(encoding="utf-8")
     if text.count(mistake.right) != 1:
         return Outcome("gone")
-    tests = mistake.tests.split()
     path.write_text(text.replace(mistake.right, mistake.wrong), encoding="utf-8")
     try:
-        done = subprocess.run(
-            [sys.executable, "-m", "pytest", "-x", "-q", "-rf", "--tb=short", str(path), *tests],
-            cwd=copy,
-            env=os.environ | SURROUNDINGS | {"PYTHONPATH": str(copy / "src")},
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE,
-            check=False,
-        )
+        code, output = tests(["-x", "-q", "-rf", "--tb=short", str(path), *mistake.tests.split()])
     finally:
         path.write_text(text, encoding="utf-8")
-    if done.returncode == 0:
+    if code == 0:
         return Outcome("missed")
-    failed = re.search(r"^FAILED (\S+::[^\s\[]+).*?(?: - (.*))?$", done.stdout, re.MULTILINE)
+    failed = re.search(r"^FAILED (\S+::[^\s\[]+).*?(?: - (.*))?$", output, re.MULTILINE)
     if failed is None:
-        return Outcome("broken", why=done.stdout[-200:])
+        return Outcome("broken", why=output[-200:])
     return Outcome("noticed", failed[1], failed[2] or "")
 
 

@@ -8,6 +8,7 @@ from caps.arrays import FloatArray
 from caps.bench.alarms import RATE
 from caps.bench.settings import fact, public_facts, weights_hash
 from caps.errors import InputError
+from caps.network import DetectorConfig
 from caps.scoring import FitOptions
 
 if TYPE_CHECKING:
@@ -18,10 +19,14 @@ Span = tuple[int, int]
 # The small detector alone, on counterparts alone: no memory, no levels, no perturbations by rule,
 # every channel learned. The controls and the studies change one thing of it.
 SMALL: Mapping[str, Any] = {
-    "detector": "auto", "memory": False, "level": False, "switches": True, "perturbed": False,
-}  # fmt: skip
-# The same with perturbations by rule beside the counterparts.
-DETECTOR: Mapping[str, Any] = {**SMALL, "perturbed": True}
+    "detector": DetectorConfig(),
+    "memory": False,
+    "level": False,
+    "switches": True,
+    "perturbed": False,
+}
+# The product's detector alone: options of training and perturbations by rule, beyond the paper.
+DETECTOR: Mapping[str, Any] = {**SMALL, "detector": "auto", "perturbed": True}
 
 
 class CapsMethod:

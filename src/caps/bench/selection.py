@@ -15,7 +15,7 @@ from caps.errors import InputError, check_known
 # TSB-AD's own lists, and those of ours that must be there whole: chosen by dataset and size, never
 # by scores. `dev` is used up: too many choices have seen it.
 FieldList = Literal["tsb-ad-u-eva", "tsb-ad-m-eva", "tsb-ad-u-tuning", "tsb-ad-m-tuning"]
-OwnList = Literal["dev-mini", "dev"]
+OwnList = Literal["dev-mini", "dev", "tune-short"]
 ListName = Literal[FieldList, "eva", OwnList]  # known by names alone
 SetName = Literal[ListName, "tune", "full"]
 LISTS: tuple[str, ...] = get_args(ListName)
@@ -27,15 +27,15 @@ COUNTED_AS = {"KPI": "IOPS"}  # series of the same challenge under another name
 def series_of(name: str, found: Sequence[SeriesFile]) -> list[SeriesFile]:
     """The series of a set among those found.
 
-    `dev-mini` and `dev` must be there whole. Of TSB-AD's lists it is what is there, and `eva` is
-    that of both evaluation lists; `missing_of` names the rest. `tune` is what `tuning_series` takes
-    of the series on no evaluation list, `full` all.
+    `dev-mini`, `dev` and `tune-short` must be there whole. Of TSB-AD's lists it is what is there,
+    and `eva` is that of both evaluation lists; `missing_of` names the rest. `tune` is what
+    `tuning_series` takes of the series on no evaluation list, `full` all.
     """
     check_known("set", name, get_args(SetName))
     if name == "full":
         return list(found)
     if name in get_args(OwnList):
-        return select(found, names=set_names(name))
+        return [_counted(file) for file in select(found, names=set_names(name))]
     listed = set(set_names("eva" if name == "tune" else name))
     if name == "tune":
         chosen = tuning_series([file for file in found if file.name not in listed])
@@ -66,13 +66,17 @@ def tuning_series(found: Sequence[SeriesFile]) -> list[SeriesFile]:
     for file in sorted(found, key=lambda each: each.name):
         rows, channels = shape_of(file)
         if channels == 1 and rows <= LONGEST_TUNED:
-            dataset = COUNTED_AS.get(file.dataset, file.dataset)
-            datasets.setdefault(dataset, []).append(replace(file, dataset=dataset))
+            file = _counted(file)
+            datasets.setdefault(file.dataset, []).append(file)
     return [
         group[index]
         for _, group in sorted(datasets.items())
         for index in np.linspace(0, len(group) - 1, min(len(group), MOST_TUNED)).round().astype(int)
     ]
+
+
+def _counted(file: SeriesFile) -> SeriesFile:
+    return replace(file, dataset=COUNTED_AS.get(file.dataset, file.dataset))
 
 
 def set_names(name: str) -> list[str]:

@@ -17,7 +17,7 @@ from caps.realize import weights_folder
 if TYPE_CHECKING:
     from caps.baselines import Method
 
-NOT_SETTINGS = ("seed", "random_state")
+NOT_SETTINGS = ("seed", "random_state", "cache")  # a cache changes no score
 MakeMethod = Callable[[str, int], "Method"]  # name and seed; a function at the top of a module
 
 

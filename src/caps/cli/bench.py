@@ -16,14 +16,22 @@ from caps.replacing import check_room
 
 # As in `caps.bench.selection`, which takes a second to import.
 List = Literal[
-    "tsb-ad-u-eva", "tsb-ad-m-eva", "tsb-ad-u-tuning", "tsb-ad-m-tuning", "eva", "dev-mini", "dev"
+    "tsb-ad-u-eva",
+    "tsb-ad-m-eva",
+    "tsb-ad-u-tuning",
+    "tsb-ad-m-tuning",
+    "eva",
+    "dev-mini",
+    "dev",
+    "tune-short",
 ]
 Set = Annotated[
     Literal[List, "tune", "full"] | None,
     Parameter(
         name="--set",
         help="tsb-ad-...: what the data hold of TSB-AD's own lists; eva: of both evaluation lists. "
-        "tune, for choices: of the others at most 16 a dataset, one channel, to 40,000 rows. "
+        "tune, for choices: of the others at most 16 a dataset, one channel, to 40,000 rows; "
+        "tune-short: 21 of these, for choices about the detector. "
         "dev-mini, dev: fixed lists, no longer for choices. Everything in the data if left out.",
     ),
 ]

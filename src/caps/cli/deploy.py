@@ -4,7 +4,7 @@ import json
 import os
 from pathlib import Path
 
-from caps.cli.options import Json, Model, PlannedFile, answer
+from caps.cli.options import Flag, Json, Model, PlannedFile, answer
 from caps.errors import InputError
 from caps.jobs import ONE_THREAD, set_default_threads
 
@@ -48,6 +48,8 @@ def serve(
     upload_mb: int = 256,
     pretrained: Path | None = None,
     planned: PlannedFile = None,
+    refit_every: str | None = None,
+    refit_review: Flag = False,
     json_output: Json = False,
 ) -> None:
     """Serve models over HTTP, with a page for a person with a CSV file.
@@ -63,11 +65,15 @@ def serve(
         fits: Fits at a time, each on one core.
         upload_mb: Largest file that can be uploaded, in megabytes.
         pretrained: Folder of pretrained weights, instead of the shipped ones.
+        refit_every: Fit a model again that is older than this, such as 7d, once its series was
+            uploaded anew.
+        refit_review: Let such a fit wait until somebody puts it in force.
     """
     set_default_threads(ONE_THREAD)  # each request in one, several requests at a time
     # two seconds that --help does without
     from caps.planned import Planned
     from caps.serve import MEGABYTE, Settings, run_service
+    from caps.watch import seconds_in
 
     if fits < 1 or upload_mb < 1:
         raise InputError("--fits and --upload-mb start at 1", "give positive whole numbers")
@@ -80,6 +86,8 @@ def serve(
         token=_token(token_file),
         pretrained=pretrained,
         planned=planned,
+        refit_every=None if refit_every is None else seconds_in(refit_every),
+        refit_review=refit_review,
         fits=fits,
         upload_bytes=upload_mb * MEGABYTE,
     )

@@ -13,6 +13,7 @@ from rich.table import Table
 
 from caps.cli.options import (
     Engine,
+    Flag,
     Json,
     PlannedFile,
     TimeColumn,
@@ -136,6 +137,68 @@ def score(
         progress.begin(f"scoring {len(entries):,} series")
         result = score_fleet(entries, models, out, options, **asdict(running), progress=progress)
     _tell(result, out, json_output)
+
+
+@fleet.command
+def refit(
+    source: Path | None = None,
+    *,
+    models: Path | None = None,
+    id: Id = None,
+    columns: str | None = None,
+    time: TimeColumn = None,
+    every: str | None = None,
+    on_drift: Flag = False,
+    review: Flag = False,
+    keep: int = 3,
+    toml: Annotated[Path | None, Parameter(name="--config")] = None,
+    running: Running = Running(),  # frozen
+    json_output: Json = False,
+) -> None:
+    """Fit every model again that is due, show the alarms gained and lost, and let it take over.
+
+    Without --every and --on-drift all are due. Call it from a timer; a running `caps watch`
+    takes over what is put in force. `caps model rollback fleet/models/*` takes it back.
+
+    Example: caps fleet refit recent/ --models fleet/ --every 7d --on-drift
+
+    Args:
+        source: The recent past: folder, manifest or table, as for `caps fleet fit`.
+        models: Folder written by `caps fleet fit`.
+        columns: Columns to use, separated by commas; of a long table: the values.
+        every: Due when the newest version is older than this, such as 7d or 12h.
+        on_drift: Due when the scores of the rows since no longer look like those of calibration.
+        review: Leave the new versions beside those in force, for `caps model promote`.
+        keep: Versions to keep of each; the one in force and the one before it stay in any case.
+        toml: caps.toml, which says all of this: its sources, models and [refits].
+    """
+    # Here, as other commands do without them.
+    from caps.cli.refits import fleet_of, show
+    from caps.jobs import Lost, open_engine, run_tasks
+    from caps.renewal import put_in_force, renew
+    from caps.watch import Refits, seconds_in
+
+    refits = Refits(None if every is None else seconds_in(every), on_drift, keep, review)
+    chosen = None if columns is None else names_in(columns, "--columns cpu,load")
+    done, lost = [], []
+    with progress_line() as progress:
+        progress.begin("reading the recent past")
+        tasks = fleet_of(toml, source, models, refits, id=id, columns=chosen, time=time)
+        progress.begin(f"looking at {len(tasks):,} models")
+        address = running.ray_address
+        with open_engine(running.engine, workers=running.workers, ray_address=address) as engine:
+            for task, ended, _ in run_tasks(tasks, renew, engine, retries=running.retries):
+                if isinstance(ended, Lost):
+                    lost.append({"series": task.entry.id, "problem": ended.problem})
+                else:
+                    done.append(ended)
+                progress(f"{len(done)} of {len(tasks)}", len(done) / len(tasks))
+    waits = tasks[0].refits.review if tasks else review
+    show([*done, *lost], waits, json_output)
+    if not waits:
+        put_in_force(done)
+    if any("problem" in each for each in [*done, *lost]):
+        sys.exit(1)
 
 
 def _tell(result: FleetResult, out: Path, json_output: bool) -> None:

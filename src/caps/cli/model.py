@@ -193,13 +193,24 @@ def promote(folder: Folder, version: str, *, json_output: Json = False) -> None:
 
 
 @model.command
-def rollback(folder: Folder, *, json_output: Json = False) -> None:
-    """Put the version in force that was before.
+def rollback(*folders: Folder, json_output: Json = False) -> None:
+    """Put the version in force that was before; of several models at once, as of a fleet.
 
     Example: caps model rollback versions/
     """
-    name = _store(folder).rollback()
-    answer({"in_force": name}, json_output, f"{name} is in force again")
+    if len(folders) == 1:
+        name = _store(folders[0]).rollback()
+        answer({"in_force": name}, json_output, f"{name} is in force again")
+        return
+    if not folders:
+        raise InputError("no versions are named", "name a folder of versions")
+    outcomes = {}
+    for folder in folders:
+        try:
+            outcomes[folder.name] = f"{_store(folder).rollback()} is in force again"
+        except InputError as error:  # the others go back all the same
+            outcomes[folder.name] = f"as it was: {error.problem}"
+    answer(outcomes, json_output, *(f"{name}: {each}" for name, each in outcomes.items()))
 
 
 def _store(folder: Path) -> Store:

@@ -3,7 +3,6 @@
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,8 @@ from caps.cli.options import queries_in
 from caps.cli.progress import progress_line
 from caps.errors import CapsError, InputError
 from caps.estimator import CAPS
-from caps.fleet import Entry, file_name, find_series
+from caps.fleet import Entry, file_name
+from caps.renewal import entries_of
 from caps.replacing import check_folder, check_room
 from caps.scoring import KIND, FitOptions
 from caps.watch import SourceConfig, history_of, read_config, seconds_in
@@ -74,20 +74,4 @@ def configured(path: Path) -> tuple[list[Entry], Path, FitOptions]:
     """The series of a configuration's sources, where their models go, and how they are fitted."""
     config, now = read_config(path), time.time()
     assert config.fit_out is not None
-    entries = []
-    for source in config.sources:
-        if source.prometheus is not None:
-            entries += [
-                Entry(name, series, f"{series.time[0]} {series.time[-1]}")
-                for name, series in history_of(source, now).items()
-                if series.time is not None
-            ]
-        elif source.file == "-":
-            raise InputError("standard input cannot be fitted", "name a file in [[sources]]")
-        else:
-            entries += find_series(source.file or "", id=source.id, time=source.time)
-    ignored = [rule for rule in config.series if rule.ignore]
-    kept = [
-        each for each in entries if not any(fnmatchcase(each.id, rule.match) for rule in ignored)
-    ]
-    return kept, config.fit_out, config.fit_options()
+    return entries_of(config, now), config.fit_out, config.fit_options()

@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -161,7 +162,13 @@ def watch(
             sinks=tuple(each for each in sinks if each.url),
             planned_file=planned,
         )
-    summary = Watch(chosen, load_models, lambda line: print(line, flush=True)).run()
+    run_round = None
+    if chosen.refits:
+        from caps.renewal import renew_round  # scikit-learn, which exported models do without
+
+        run_round = renew_round
+    told = partial(print, flush=True)
+    summary = Watch(chosen, load_models, told, run_round=run_round).run()
     if json_output:
         print(json.dumps(summary))
     else:

@@ -19,6 +19,7 @@ from caps.json_text import parse_json
 from caps.planned import Planned
 from caps.scoring import FitOptions
 from caps.series import Series, read
+from caps.store import Store
 
 if TYPE_CHECKING:
     from caps.estimator import CAPS
@@ -163,7 +164,7 @@ def _write(task: Task, model: "CAPS", series: Series, extra: dict[str, Any]) -> 
     alarms = event_columns(entry.id, [each for each in explained if each.alarm])
     task.marker.unlink(missing_ok=True)  # of other options: what it speaks of is replaced now
     if task.models is None:
-        model.save(task.out / MODELS / entry.name)
+        _keep(model, series, task.out / MODELS / entry.name)
     write_part(task.out / SCORES / f"{entry.name}.parquet", SCORES, scores)
     write_part(task.out / EVENTS / f"{entry.name}.parquet", EVENTS, events)
     rows, times = len(series), scores["time"]
@@ -184,6 +185,19 @@ def _write(task: Task, model: "CAPS", series: Series, extra: dict[str, Any]) -> 
     }
     write_text(task.marker, json.dumps({"key": task.key, "facts": facts}, indent=1) + "\n")
     return facts
+
+
+def _keep(model: "CAPS", series: Series, folder: Path) -> None:
+    """Save a model, or put it in force as a version where there are versions already."""
+    if not Store.is_at(folder):
+        model.save(folder)
+        return
+    from caps.refit import fitted_on  # as the estimator
+
+    facts = fitted_on(model, series)
+    made = Store(folder).add(model.save, why="asked for", source="fleet", **facts)
+    if Store(folder).current.name != made.name:
+        Store(folder).promote(made.name, why="asked for")
 
 
 def _series(task: Task, columns: tuple[str, ...] | None, time: Any) -> Series:

@@ -6,6 +6,7 @@ from caps.lazy import on_first_use
 
 if TYPE_CHECKING:
     from caps.network.config import (
+        AUTO as AUTO,
         PAPER as PAPER,
         TRANSFORMER as TRANSFORMER,
         DetectorConfig as DetectorConfig,
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from caps.network.examples import (
         held_out as held_out,
         held_out_blocks as held_out_blocks,
+        held_references as held_references,
         references_in as references_in,
     )
     from caps.network.learning import train_detector as train_detector

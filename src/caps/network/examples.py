@@ -48,14 +48,50 @@ def references_in(
         parts.append(replace(part, starts=part.starts + block.start))
     if not parts:
         return None
-    whole = References(
+    whole = _together(parts)
+    if len(whole) > limit:
+        whole = whole[np.sort(rng.choice(len(whole), limit, replace=False))]
+    return trim_references(whole, rng=rng)
+
+
+def _together(parts: list[References]) -> References:
+    return References(
         np.concatenate([part.windows for part in parts]),
         np.concatenate([part.starts for part in parts]),
         np.concatenate([part.trusted for part in parts]),
     )
+
+
+def held_references(
+    values: NDArray[np.float64],
+    blocks: Blocks,
+    *,
+    window: int,
+    limit: int,
+    least: float,
+    rng: np.random.Generator,
+) -> References | None:
+    """At most `limit` references around the blocks, of which only their rows are trusted.
+
+    None where no window has at least the share `least` of its rows among them.
+    """
+    parts = []
+    for block in blocks:
+        start, stop = max(0, block.start - window), min(len(values), block.stop + window)
+        try:
+            part = reference_windows(values[start:stop], size=window, limit=limit, rng=rng)
+        except InputError:  # all gap
+            continue
+        rows = part.starts[:, None] + start + np.arange(window)
+        trusted = part.trusted & (rows >= block.start) & (rows < block.stop)
+        kept = trusted.mean(axis=1) >= least
+        parts.append(replace(part, starts=part.starts + start, trusted=trusted)[kept])
+    if not any(map(len, parts)):
+        return None
+    whole = _together(parts)
     if len(whole) > limit:
         whole = whole[np.sort(rng.choice(len(whole), limit, replace=False))]
-    return trim_references(whole, rng=rng)
+    return whole
 
 
 def held_out_blocks(

@@ -108,7 +108,10 @@ class _Network:
         trunk = self.stem(folded)
         for first, second in self.blocks:
             trunk += second(np.maximum(first(trunk), 0))
-        return np.asarray(self.head(trunk).mean(axis=0).T.reshape(-1))
+        logits = self.head(trunk)  # (member, output * patch, patches)
+        split = logits.reshape(len(logits), -1, self.patch, logits.shape[2])
+        largest = split.max(axis=1)  # (member, patch, patches)
+        return np.asarray(largest.mean(axis=0).T.reshape(-1))
 
 
 _known: WeakKeyDictionary[nn.ModuleList, _Network] = WeakKeyDictionary()

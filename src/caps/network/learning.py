@@ -1,6 +1,7 @@
 """Training of the detector on recovered pairs: (x, 0) and (x + r^, m) with equal weight."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import torch
@@ -8,37 +9,54 @@ from torch import Tensor, nn
 
 from caps.errors import InputError
 from caps.jobs import one_thread
-from caps.network.config import DetectorConfig
+from caps.network.calibrated import calibrate_outputs
+from caps.network.config import DetectorConfig, Weighting
 from caps.network.detector import Detector
-from caps.training import Batches, Progress, Schedule, seeded, train
+from caps.network.stopping import Held
+from caps.training import Progress, Schedule, seeded, train
 
 if TYPE_CHECKING:
     from caps.recover import PairSet  # a saved detector scores without loading the generator
 
 
 class DetectorLoss(nn.Module):
-    """Averaged point-wise binary cross-entropy: the mean of each branch, then their mean."""
+    """Averaged point-wise binary cross-entropy: the mean of each branch, then their mean.
 
-    def __init__(self, network: nn.Module) -> None:
+    A pair trains the output of its own mode, where there are several.
+    """
+
+    def __init__(self, network: nn.Module, weighting: Weighting = "points") -> None:
         super().__init__()
-        self.network = network
+        self.network, self.weighting = network, weighting
 
     def forward(self, batch: dict[str, Tensor]) -> dict[str, Tensor]:
-        # reference, counterpart, support and trusted (batch, time)
+        # reference, counterpart, support and trusted (batch, time); output (batch,)
         # Together, because one pass over twice the windows is cheaper than two passes.
-        logits = self.network(torch.cat([batch["reference"], batch["counterpart"]]))
+        windows = torch.cat([batch["reference"], batch["counterpart"]])
+        every = cast("Callable[[Tensor], Tensor]", self.network.outputs)
+        outputs = every(windows)  # (2 * batch, output, time)
+        own = batch["output"].repeat(2)
+        logits = outputs[torch.arange(len(own), device=own.device), own]
         normal, anomalous = logits.chunk(2)
         support, trusted = batch["support"], batch["trusted"]
         reference = _cross_entropy(normal, torch.zeros_like(support), trusted)
-        generated = _cross_entropy(anomalous, support, trusted)
+        weight = trusted if self.weighting == "points" else _by_events(support, trusted)
+        generated = _cross_entropy(anomalous, support, weight)
         loss = (reference + generated) / 2
         return {"loss": loss, "reference": reference, "generated": generated}
 
 
-def _cross_entropy(logits: Tensor, label: Tensor, trusted: Tensor) -> Tensor:
-    """Mean over the trusted points."""
+def _cross_entropy(logits: Tensor, label: Tensor, weight: Tensor) -> Tensor:
+    """Weighted mean over the points."""
     entropy = nn.functional.binary_cross_entropy_with_logits(logits, label, reduction="none")
-    return (entropy * trusted).sum() / trusted.sum().clamp(min=1)
+    return (entropy * weight).sum() / weight.sum().clamp(min=1)
+
+
+def _by_events(support: Tensor, trusted: Tensor) -> Tensor:
+    """Weights (batch, time) by which all supports together weigh as before, and each the same."""
+    inside = support * trusted
+    rows = inside.sum(dim=1, keepdim=True)
+    return trusted - inside + inside * rows.mean() / rows.clamp(min=1)
 
 
 def train_detector(
@@ -46,11 +64,14 @@ def train_detector(
     config: DetectorConfig | None = None,
     seed: int = 0,
     *,
+    held: "PairSet | None" = None,
     progress: Progress | None = None,
 ) -> Detector:
     """Train every member on the same pairs, each from its own seed; the result is ready to score.
 
     A step takes `config.batch` windows: counterparts drawn at random, and the reference of each.
+    `held` are pairs of rows that nothing is learned from: they end the training and calibrate
+    several outputs, where the configuration wants it. Without them the pairs themselves do.
     """
     config = config or DetectorConfig()
     _check(pairs, config)
@@ -61,16 +82,29 @@ def train_detector(
     )
     with seeded(seed, "detector"):
         detector = Detector(config)
+    batches = _Pairs(pairs, config.outputs)
+    known = batches if held is None else _Pairs(held, config.outputs)
     with one_thread():
         for number, network in enumerate(detector.members):
+            loss = DetectorLoss(network, config.weighting)
+            watch = None
+            if config.patience is not None:
+                most, patience = config.held_pairs, config.patience
+                watch = Held(loss, known.all(), patience=patience, most=most)
             train(
-                DetectorLoss(network),
-                _batches(pairs),
+                loss,
+                batches.draw,
                 schedule,
                 seed=seed,
                 name=f"detector-{number}",
                 progress=progress,
+                enough=None if watch is None else watch.after(config.check_every),
             )
+            if watch is not None:
+                watch.restore()
+            if config.outputs > 1:
+                used = np.unique(batches.output.numpy()).tolist()
+                calibrate_outputs(network, known.reference, known.trusted, used, config)
     return detector.eval().requires_grad_(False)
 
 
@@ -80,23 +114,42 @@ def _steps(pairs: int, config: DetectorConfig) -> int:
     return config.epochs * -(-pairs // (config.batch // 2))
 
 
-def _batches(pairs: "PairSet") -> Batches:
-    reference, counterpart, support, trusted = (
-        torch.from_numpy(np.ascontiguousarray(array, dtype=np.float32))
-        for array in (pairs.reference, pairs.counterpart, pairs.support, pairs.trusted)
-    )
+class _Pairs:
+    """A set of pairs as tensors."""
 
-    def batch(size: int, generator: np.random.Generator) -> dict[str, Tensor]:
-        drawn = generator.integers(len(counterpart), size=size)
-        anchor = pairs.anchor[drawn]
+    def __init__(self, pairs: "PairSet", outputs: int) -> None:
+        self.reference, self.counterpart, self.support, self.trusted = (
+            torch.from_numpy(np.ascontiguousarray(array, dtype=np.float32))
+            for array in (pairs.reference, pairs.counterpart, pairs.support, pairs.trusted)
+        )
+        self.anchor = torch.from_numpy(np.ascontiguousarray(pairs.anchor))
+        if outputs == 1:
+            self.output = torch.zeros(len(self.counterpart), dtype=torch.int64)
+            return
+        if int(pairs.mode.max()) >= outputs - 1:
+            raise InputError(
+                f"{outputs} outputs for mode {int(pairs.mode.max())}",
+                "give one for each mode, and one for effects by rule",
+            )
+        self.output = torch.from_numpy(np.where(pairs.mode < 0, outputs - 1, pairs.mode))
+
+    def draw(self, size: int, generator: np.random.Generator) -> dict[str, Tensor]:
+        """A batch of pairs, drawn at random."""
+        return self._batch(torch.from_numpy(generator.integers(len(self.counterpart), size=size)))
+
+    def all(self) -> dict[str, Tensor]:
+        """All pairs, as one batch."""
+        return self._batch(torch.arange(len(self.counterpart)))
+
+    def _batch(self, drawn: Tensor) -> dict[str, Tensor]:
+        anchor = self.anchor[drawn]
         return {
-            "reference": reference[anchor],
-            "counterpart": counterpart[drawn],
-            "support": support[drawn],
-            "trusted": trusted[anchor],
+            "reference": self.reference[anchor],
+            "counterpart": self.counterpart[drawn],
+            "support": self.support[drawn],
+            "trusted": self.trusted[anchor],
+            "output": self.output[drawn],
         }
-
-    return batch
 
 
 def _check(pairs: "PairSet", config: DetectorConfig) -> None:

@@ -70,12 +70,18 @@ class TcnDetector(nn.Module):
                 for dilation in config.dilations
             )
         )
-        self.head = nn.Conv1d(config.width, config.patch, 1)
+        self.head = nn.Conv1d(config.width, config.outputs * config.patch, 1)
 
     def forward(self, x: Tensor) -> Tensor:  # (batch, time) -> (batch, time)
+        return self.outputs(x).amax(dim=1)
+
+    def outputs(self, x: Tensor) -> Tensor:  # (batch, time) -> (batch, output, time)
+        """The logits of every output."""
         seen = rearrange(self.view(x), "b channel (patch s) -> b (channel s) patch", s=self.patch)
         logits: Tensor = self.head(self.blocks(self.stem(seen)))
-        return rearrange(logits, "batch step patch -> batch (patch step)")
+        return rearrange(
+            logits, "batch (output step) patch -> batch output (patch step)", step=self.patch
+        )
 
 
 class AttentionBlock(nn.Module):
@@ -124,10 +130,17 @@ class TransformerDetector(nn.Module):
                 for _ in range(config.layers)
             )
         )
-        self.head = nn.Sequential(nn.LayerNorm(config.width), nn.Linear(config.width, config.patch))
+        last = nn.Linear(config.width, config.outputs * config.patch)
+        self.head = nn.Sequential(nn.LayerNorm(config.width), last)
 
     def forward(self, x: Tensor) -> Tensor:  # (batch, time) -> (batch, time)
+        return self.outputs(x).amax(dim=1)
+
+    def outputs(self, x: Tensor) -> Tensor:  # (batch, time) -> (batch, output, time)
+        """The logits of every output."""
         seen = rearrange(self.view(x), "b channel (patch s) -> b (channel s) patch", s=self.patch)
         patches = rearrange(self.embed(seen), "batch width patch -> batch patch width")
         logits: Tensor = self.head(self.blocks(patches + self.position))
-        return rearrange(logits, "batch patch step -> batch (patch step)")
+        return rearrange(
+            logits, "batch patch (output step) -> batch output (patch step)", step=self.patch
+        )

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
         trim_references as trim_references,
     )
     from caps.recover.diagnosis import diagnose as diagnose, known_windows as known_windows
+    from caps.recover.effects import own_pairs as own_pairs, shaped_effects as shaped_effects
     from caps.recover.injection import RULES as RULES, Site as Site
     from caps.recover.pairs import PairSet as PairSet
     from caps.recover.perturbations import perturbed_pairs as perturbed_pairs

@@ -96,6 +96,11 @@ def local_std(windows: np.ndarray, support: np.ndarray) -> np.ndarray:
 
 def visible(windows: np.ndarray, counterpart: np.ndarray, support: np.ndarray) -> np.ndarray:
     """Whether each counterpart (n, time) differs enough from its window inside the support."""
-    squares = (counterpart - windows).astype(np.float64) ** 2
-    strength = np.sqrt(squares.mean(axis=1, where=support))
-    return np.asarray(strength >= LEAST * local_std(windows, support))
+    found = strength(counterpart - windows, support)
+    return np.asarray(found >= LEAST * local_std(windows, support))
+
+
+def strength(residual: np.ndarray, support: np.ndarray) -> np.ndarray:
+    """Root-mean-square of each effect (n, time) inside its support."""
+    squares = residual.astype(np.float64) ** 2
+    return np.asarray(np.sqrt(squares.mean(axis=1, where=support)))

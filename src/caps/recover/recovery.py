@@ -13,10 +13,12 @@ from caps.realize import Pretrained, Sampler, draw_source_residuals
 from caps.recover.cache import cached
 from caps.recover.injection import RULES, rewritten
 from caps.recover.pairs import NO_MODE, PairSet, visible
+from caps.recover.perturbations import PERTURBATIONS, outlier
 from caps.recover.references import References
 
-Construction = Literal["caps", "shuffled", "direct", "injection"]
+Construction = Literal["caps", "shuffled", "direct", "injection", "perturbation"]
 CONSTRUCTIONS: tuple[Construction, ...] = get_args(Construction)
+BY_RULE = ("injection", "perturbation")  # they know no modes
 Progress = Callable[[int, int], None]
 BATCH = 256
 SOURCE_BLOCK = 768  # the simulator makes this many residuals at the price of one
@@ -42,9 +44,9 @@ def recover_pairs(
 
     `shuffled` adds each effect, with its support, to another reference than it was made for.
     `direct` adds simulated residuals of the mode's family as they are; `injection` applies fixed
-    rules to the own windows. Counterparts of the `excluded` mode come from the others in turn, so
-    that their number stays. With a `cache` folder the same request is answered from there.
-    `progress` is called with (counterparts made, all).
+    rules to the own windows, `perturbation` those of DADA. Counterparts of the `excluded` mode come
+    from the others in turn, so that their number stays. With a `cache` folder the same request is
+    answered from there. `progress` is called with (counterparts made, all).
     """
     chosen = _checked_modes(pretrained, references, modes, excluded, construction)
     request = {
@@ -73,7 +75,7 @@ def recover_pairs(
     pairs = PairSet(reference=references.windows, trusted=references.trusted, **drawn)
     if construction == "shuffled":
         return _shuffled(pairs, _stream(seed, len(pretrained.modes), 0))
-    if construction == "injection":
+    if construction in BY_RULE:
         return replace(pairs, mode=np.full(len(pairs), NO_MODE))
     return pairs
 
@@ -94,7 +96,7 @@ def _checked_modes(
         raise InputError(
             f"mode {excluded} cannot be excluded from {chosen}", "exclude one of several modes"
         )
-    if excluded is not None and construction == "injection":
+    if excluded is not None and construction in BY_RULE:
         raise InputError("rules have no modes to exclude", "use another construction")
     window = pretrained.preset.represent.window
     if references.windows.shape[1] != window:
@@ -175,6 +177,8 @@ def _draw(
     windows = references.windows
     if construction == "injection":
         return lambda mode, rows, rng: rewritten(windows, rows, RULES, rng)
+    if construction == "perturbation":
+        return lambda mode, rows, rng: rewritten(windows, rows, PERTURBATIONS, rng, sparse=outlier)
     if construction == "direct":
         return _direct(pretrained, windows)
     return _realized(pretrained, windows, sampler)

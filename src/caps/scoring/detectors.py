@@ -13,15 +13,25 @@ import numpy as np
 
 from caps.arrays import FloatArray
 from caps.neighbours import deviation, normal_counterpart
-from caps.network import Detector, DetectorConfig, held_out, references_in, train_detector
+from caps.network import (
+    Detector,
+    DetectorConfig,
+    held_out,
+    held_references,
+    references_in,
+    train_detector,
+)
 from caps.realize import Pretrained
 from caps.recover import (
     Construction,
+    PairSet,
     References,
     diagnose,
     known_windows,
+    own_pairs,
     perturbed_pairs,
     recover_pairs,
+    shaped_effects,
 )
 from caps.scoring.training_part import TrainingPart
 from caps.training import Report
@@ -59,6 +69,32 @@ class Detectors:
         """Train the detector of one channel that has references."""
         references, seed = self.references[column], self.seed + self.ranks[column]
         assert references is not None
+
+        def recovering(done: int, total: int) -> None:
+            report("making counterparts", RECOVERING * done / total)
+
+        pairs = self._pairs(references, seed, recovering)
+        held = self._held_references(column) if self.config.wants_held else None
+        steps = _Steps(
+            lambda share: report("training", RECOVERING + (1 - RECOVERING) * share),
+            self.config.members,
+        )
+        return train_detector(
+            pairs,
+            self.config,
+            seed,
+            held=None if held is None else self._pairs(held, seed),
+            progress=steps,
+        )
+
+    def _pairs(
+        self,
+        references: References,
+        seed: int,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> PairSet:
+        """The references with all of their counterparts."""
+        config = self.config
         pairs = recover_pairs(
             self.pretrained,
             references,
@@ -66,15 +102,35 @@ class Detectors:
             construction=self.construction,
             seed=seed,
             cache=self.cache,
-            progress=lambda done, total: report("making counterparts", RECOVERING * done / total),
+            progress=progress,
         )
+        own = round(config.own_share * len(pairs))
         if self.perturbed:
             pairs = pairs.combine(perturbed_pairs(references, len(pairs), seed))
-        steps = _Steps(
-            lambda share: report("training", RECOVERING + (1 - RECOVERING) * share),
-            self.config.members,
+        pairs = shaped_effects(
+            pairs,
+            short_share=config.short_share,
+            short_rows=config.short_rows,
+            floor=config.effect_floor,
+            hard_share=config.hard_share,
+            seed=seed,
         )
-        return train_detector(pairs, self.config, seed, progress=steps)
+        return pairs.combine(own_pairs(references, own, seed)) if own else pairs
+
+    def _held_references(self, column: int) -> References | None:
+        """Windows on the rows held out; None where all rows are learned from."""
+        kept, held = self.blocks
+        if kept == held:
+            return None
+        seed = np.random.SeedSequence(self.seed, spawn_key=(self.ranks[column], 1))
+        return held_references(
+            self.part.scaled[:, column],
+            held,
+            window=self.config.window,
+            limit=self.config.held_references,
+            least=self.config.least_held,
+            rng=np.random.default_rng(seed),
+        )
 
     def held_blocks(self) -> list[tuple[slice, slice]]:
         """Rows that the detector has not learned from, and the same with what windows reach."""

@@ -15,7 +15,7 @@ import numpy as np
 
 from caps.configuration import check_keys
 from caps.errors import InputError
-from caps.network import DetectorConfig
+from caps.network import AUTO, DetectorConfig
 from caps.scoring.config import ModelConfig
 from caps.scoring.evidence import AGGREGATES, Aggregate
 from caps.scoring.spans import EventRules
@@ -24,7 +24,8 @@ from caps.series import ReadOptions
 if TYPE_CHECKING:
     from caps.realize import Pretrained
 
-Construction = Literal["caps", "shuffled", "direct", "injection"]  # as in recover, without torch
+# As in recover, without torch.
+Construction = Literal["caps", "shuffled", "direct", "injection", "perturbation"]
 Folder = str | os.PathLike[str]
 STEADY = "steady"  # `train`: the first part of the series that looks so
 
@@ -317,7 +318,7 @@ class FitOptions:
         """
         if self.detector is None:
             return None
-        config = DetectorConfig() if self.detector == "auto" else self.detector
+        config = AUTO if self.detector == "auto" else self.detector
         if self.members is not None:
             return replace(config, members=self.members)
         if self.detector == "auto" and channels > many:

@@ -1,5 +1,6 @@
 """The ASGI application: endpoints, errors, OpenAPI, health, metrics and the page."""
 
+import asyncio
 import logging
 import re
 from collections.abc import AsyncIterator
@@ -20,6 +21,7 @@ from caps.serve.feedback_routes import feedback_routes
 from caps.serve.guard import Guard
 from caps.serve.model_routes import model_routes
 from caps.serve.page import page_routes
+from caps.serve.refits import Schedule
 from caps.serve.refusals import FULL, Refusal, answer, disk_full
 from caps.serve.schemas import problems
 from caps.serve.series_routes import series_routes
@@ -40,7 +42,9 @@ def create_app(settings: Settings, *, held: bool = False) -> FastAPI:
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         with nullcontext() if held else claimed(settings.folder):
             service.start()
+            schedule = asyncio.create_task(Schedule(service).run())
             yield
+            schedule.cancel()
             await service.stop()
 
     app = FastAPI(

@@ -14,8 +14,9 @@ from typing import Any
 
 from caps.errors import CapsError
 from caps.estimator import CAPS
+from caps.events import FeedbackBook
 from caps.jobs import report
-from caps.refit import fitted_on
+from caps.refit import confirmed_spans, fitted_on
 from caps.scoring import OPTIONS, FitOptions
 from caps.series import read
 from caps.serve.files import FACTS, MODEL, UNFINISHED, FitFacts
@@ -61,7 +62,8 @@ def fit_and_save(job: dict[str, Any], out: Path) -> None:
         **options, time=job["options"].get("time"), pretrained=job["pretrained"]
     ).for_own_rows()
     model = CAPS(**settings.parameters())
-    model.fit(kept, known_anomalies=known, progress=report)
+    confirmed = confirmed_spans(FeedbackBook.from_list(job["feedback"]), kept)
+    model.fit(kept, known_anomalies=[*known, *confirmed], progress=report)
     report("saving", 1.0)
     learned = model.learned_.within(skip, len(series))
     model.fitted_.facts["learned"] = learned.to_dict()  # of the series as it is stored
@@ -69,15 +71,27 @@ def fit_and_save(job: dict[str, Any], out: Path) -> None:
         channels=list(model.fitted_.names),
         train=(learned.start, learned.end),
         learned=in_fields([learned.sentence])[0],
-        notes=in_fields(dict.fromkeys([*kept.notes(), *model.notes_])),
+        notes=in_fields(dict.fromkeys([*kept.notes(), *model.notes_, *_kept_out(confirmed)])),
         seconds=round(time.monotonic() - started, 1),
-        made=datetime.now(UTC).isoformat(timespec="seconds"),
+        made=datetime.now(UTC).isoformat(timespec="milliseconds"),
         data=fitted_on(model, kept)["data"],
     )
     staging = out.with_name(UNFINISHED + out.name)
     model.save(staging / MODEL)
     (staging / FACTS).write_text(facts.model_dump_json(), encoding="utf-8")
     staging.rename(out)
+
+
+def _kept_out(confirmed: list[tuple[int, int]]) -> list[str]:
+    """What is said of incidents that people confirmed."""
+    if not confirmed:
+        return []
+    some = (
+        "1 confirmed incident was"
+        if len(confirmed) == 1
+        else f"{len(confirmed)} confirmed incidents were"
+    )
+    return [f"{some} kept out of what is normal; revoke the feedback and fit again to take it back"]
 
 
 def _reason(error: Exception) -> dict[str, str]:

@@ -160,6 +160,7 @@ class Fits:
             "data": str((self.series.existing(name) / DATA).absolute()),
             "options": self.series.facts(name).options,
             "request": fit.request,
+            "feedback": self.models.feedback(fit.name).to_list(),
             "estimator": dict(self.settings.estimator),
             "pretrained": None if pretrained is None else str(pretrained.absolute()),
             "out": str(fit.out.absolute()),

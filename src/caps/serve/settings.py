@@ -29,6 +29,8 @@ class Settings:
     pretrained: Path | None = None
     planned: Path | None = None  # file of planned events, read again when it changes
     estimator: Mapping[str, Any] = field(default_factory=dict)  # parameters of every fit
+    refit_every: float | None = None  # seconds: an older model whose series is newer is due
+    refit_review: bool = False  # a model fitted again waits until somebody puts it in force
 
     upload_bytes: int = 256 * MEGABYTE  # a million rows of five channels take about 60
     body_bytes: int = 8 * MEGABYTE  # of every other request
@@ -69,6 +71,8 @@ class Settings:
                 f"{self.host} can be reached from other machines",
                 "give a token, or bind to 127.0.0.1",
             )
+        if self.refit_every is not None and self.refit_every <= 0:
+            raise InputError("refits without a pause", "give a time above 0, such as 7d")
         if not 0 <= self.port < 65536:
             raise InputError(f"there is no port {self.port}", "give 1 to 65535, or 0 for any")
 

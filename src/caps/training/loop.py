@@ -5,7 +5,7 @@ import math
 import signal
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -88,6 +88,7 @@ def train(
     minutes: float | None = None,
     fabric: "Fabric | None" = None,
     progress: Progress | None = None,
+    enough: Callable[[int], bool] | None = None,
 ) -> TrainingResult:
     """Train the parameters of `stage` that require gradients, in place.
 
@@ -97,7 +98,8 @@ def train(
     resumed ends in the same bits as one that was not, on the same machine and number of threads.
 
     Checkpoints go to `folder / name`. SIGINT and SIGTERM write one before they take effect.
-    After `minutes` the stage stops with a checkpoint and `finished=False`. On return the stage is
+    After `minutes` the stage stops with a checkpoint and `finished=False`, and so it does as soon
+    as `enough`, asked after every step with its number, says so. On return the stage is
     in evaluation mode and holds the averaged weights if the schedule asks for an average.
 
     >>> import torch
@@ -131,7 +133,7 @@ def train(
         run.fabric.barrier()  # no process writes before all have read
     try:
         with _stop_signals(active=checkpoints is not None) as caught:
-            _Sitting(run, checkpoints, progress, minutes).train(batches, caught)
+            _Sitting(run, checkpoints, progress, minutes, enough).train(batches, caught)
     finally:
         if progress is not None:
             progress.close()
@@ -166,6 +168,7 @@ class _Sitting:
         checkpoints: Checkpoints | None,
         progress: Progress | None,
         minutes: float | None,
+        enough: Callable[[int], bool] | None,
     ) -> None:
         self.run = run
         self.checkpoints = checkpoints if run.fabric.is_global_zero else None
@@ -174,6 +177,7 @@ class _Sitting:
         self.first_step, self.seconds_before = run.step, run.seconds
         self.started = self.saved = self.reported = time.monotonic()
         self.recent = Mean()
+        self.enough = enough or (lambda step: False)
 
     def train(self, batches: Batches, caught: list[int]) -> None:
         """Make steps until the schedule, the budget or a signal ends it."""
@@ -184,6 +188,7 @@ class _Sitting:
             over = time.monotonic() - self.started >= self.budget
             losses, stop = run.advance(batches, Stop(over, bool(caught)))
             self.recent.add(losses)
+            stop = stop._replace(over=stop.over or self.enough(run.step))
             self._note(last=run.finished or bool(stop))
         run.fabric.barrier()  # the others leave when the last checkpoint is there
         if stop.interrupted:

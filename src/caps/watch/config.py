@@ -1,30 +1,24 @@
-"""`caps.toml`: sources, series, budgets, rules, sinks, refits and planned events in one file.
-
-A file is read as a whole: every problem is found, with its line and its remedy.
-"""
+"""What a watch is told: sources, series, budgets, rules, sinks, refits and planned events."""
 
 import re
-import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import numpy as np
 
 from caps.errors import InputError
-from caps.planned import Planned, read_entry
-from caps.scoring import OPTIONS, EventRules, FitOptions, alarm_rate
-from caps.series import READ_OPTIONS, ReadOptions
-from caps.watch.alerts import RANKS, Severity
-from caps.watch.web import check_address
+from caps.planned import Planned
+from caps.scoring import EventRules, FitOptions
+from caps.series import ReadOptions
+from caps.watch.alerts import Severity
 
 UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
 PART = re.compile(r"(\d+(?:\.\d+)?)(ms|[smhdw])")
-KEY = re.compile(r'\s*(?P<key>[\w-]+|"[^"]*")\s*=')
-TABLE = re.compile(r"\s*(?P<many>\[\[|\[)\s*(?P<name>[\w.\"-]+)\s*\]")
 HISTORY = 7 * UNITS["d"]  # to learn from, where nothing else is said
-EXAMPLE_STEP = np.timedelta64(1, "m")  # for budgets a day or a week, until a model has its own
+FEWEST_VERSIONS = 2  # the one in force, and one to go back to
 
 SinkKind = Literal["alertmanager", "webhook", "slack"]
 
@@ -73,11 +67,15 @@ class SeriesConfig:
 
 @dataclass(frozen=True, slots=True)
 class Refits:
-    """When models are fitted again: checked, and kept for whoever reads the file."""
+    """When models are fitted again, and whether a person decides that a version takes over."""
 
-    every: float | None = None
+    every: float | None = None  # seconds
     on_drift: bool = False
-    keep: int = 3
+    keep: int = 3  # versions
+    review: bool = False  # a new version waits until somebody puts it in force
+
+    def __bool__(self) -> bool:
+        return self.every is not None or self.on_drift
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +103,15 @@ class WatchConfig:
     planned: Planned = field(default_factory=Planned)
     planned_file: Path | None = None  # where they were read, and are again when it changes
 
+    def rule_of(self, name: str) -> SeriesConfig:
+        """What holds for a series: the first rule that matches its id."""
+        matching = (each for each in self.series if fnmatchcase(name, each.match))
+        return next(matching, SeriesConfig("*"))
+
+    def budget_of(self, name: str) -> str | None:
+        """The alarm budget of a series; None for that of its model."""
+        return self.rule_of(name).alarms or self.alarms
+
     def fit_options(self) -> FitOptions:
         """How models are fitted: for a watch, hence by the past alone."""
         chosen: dict[str, Any] = {"causal": True, **self.fit}
@@ -113,29 +120,6 @@ class WatchConfig:
         if self.rules is not None:
             chosen["rules"] = self.rules
         return FitOptions(**chosen)
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """What is wrong in a line, and what to write instead."""
-
-    line: int
-    what: str
-    remedy: str
-
-
-class ConfigError(InputError):
-    """A configuration with problems, all of them."""
-
-    def __init__(self, path: Path, problems: list[Problem]) -> None:
-        first, more = problems[0], len(problems) - 1
-        rest = f" (and {more} more: see caps config check {path})" if more else ""
-        super().__init__(f"{path}:{first.line}: {first.what}{rest}", first.remedy)
-        self.problems = tuple(problems)
-
-
-class _Odd(Exception):
-    """A value that cannot be used: what it is, and what would do."""
 
 
 def seconds_in(text: str) -> float:
@@ -155,253 +139,6 @@ def rows_or_seconds(text: str) -> int | float:
     return int(text) if text.isdecimal() else seconds_in(text)
 
 
-def read_config(path: Path) -> WatchConfig:
-    """The configuration in a file; raises `ConfigError` with every problem in it."""
-    try:
-        content = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} cannot be read ({error})", "name a TOML file") from None
-    try:
-        tables = tomllib.loads(content)
-    except tomllib.TOMLDecodeError as error:
-        found = re.search(r"line (\d+)", str(error))
-        line = int(found[1]) if found else len(content.splitlines())
-        raise ConfigError(path, [Problem(line, f"no TOML: {error}", "correct the line")]) from None
-    return _Reading(path, tables, line_numbers(content)).config()
-
-
-def line_numbers(content: str) -> dict[tuple[str | int, ...], int]:
-    """The line of every table and key.
-
-    >>> line_numbers('alarms = "1/day"\\n[[sinks]]\\nurl = "http://a"\\n')
-    {('alarms',): 1, ('sinks', 0): 2, ('sinks', 0, 'url'): 3}
-    """
-    lines, found = content.splitlines(), {}
-    prefix: tuple[str | int, ...] = ()
-    count: dict[str, int] = {}
-    number = 0
-    while number < len(lines):
-        line = lines[number]
-        if table := TABLE.match(line):
-            name = table["name"]
-            if table["many"] == "[[":
-                prefix = (name, count.setdefault(name, 0))
-                count[name] += 1
-            else:
-                prefix = tuple(part.strip('"') for part in name.split("."))
-            found[prefix] = number + 1
-        elif key := KEY.match(line):
-            found[(*prefix, key["key"].strip('"'))] = number + 1
-            number += _rows_of_value(lines[number:]) - 1
-        number += 1
-    return found
-
-
-def _rows_of_value(lines: list[str]) -> int:
-    """How many lines a key with its value takes."""
-    for count in range(1, len(lines) + 1):
-        try:
-            tomllib.loads("\n".join(lines[:count]))
-        except tomllib.TOMLDecodeError:
-            continue
-        return count
-    return 1
-
-
-class _Reading:
-    """Takes a parsed file apart, table by table, and gathers what is wrong."""
-
-    def __init__(
-        self, path: Path, tables: dict[str, Any], lines: dict[tuple[str | int, ...], int]
-    ) -> None:
-        self.path, self.tables, self.lines = path, tables, lines
-        self.problems: list[Problem] = []
-
-    def config(self) -> WatchConfig:
-        self._known((), self.tables, {*TOP, *MANY, *ONE})
-        tops = self._table(
-            (), TOP, {name: self.tables[name] for name in TOP if name in self.tables}
-        )
-        given: dict[str, Any] = {"alarms": tops.get("alarms")}
-        watch = self._table(("watch",), WATCH, self._one("watch"))
-        fit = dict(self._one("fit"))
-        out = self._table(("fit",), {"out": self._path}, {"out": fit.pop("out", "fleet")})
-        given |= watch | {"fit": self._fit(fit), "fit_out": out.get("out")}
-        given["models"] = watch.get("models") or out["out"] / "models"
-        given["rules"] = self._rules(self._one("rules"))
-        refits = self._table(("refits",), REFITS, self._one("refits"))
-        given["refits"] = Refits(**refits)
-        for name, read in (
-            ("sources", self._source), ("sinks", self._sink), ("series", self._series),
-        ):  # fmt: skip
-            found = [read(index, each) for index, each in self._many(name)]
-            given[name] = tuple(each for each in found if each is not None)
-        given |= self._planned()
-        self._names_differ("sources", given["sources"])
-        self._names_differ("sinks", given["sinks"])
-        if not given["sources"] and not self.problems:
-            self._wrong((), "there is no [[sources]]", "add one with prometheus = or file =")
-        if self.problems:
-            raise ConfigError(self.path, sorted(self.problems, key=lambda each: each.line))
-        return WatchConfig(path=self.path, **given)
-
-    def _wrong(self, where: tuple[str | int, ...], what: str, remedy: str) -> None:
-        line = 1
-        for size in range(len(where), 0, -1):
-            if where[:size] in self.lines:
-                line = self.lines[where[:size]]
-                break
-        self.problems.append(Problem(line, what, remedy))
-
-    def _known(
-        self, where: tuple[str | int, ...], table: Mapping[str, Any], known: set[str]
-    ) -> None:
-        for name in table:
-            if name not in known:
-                of = f" in [{where[0]}]" if where else ""
-                what = f"there is no setting {name!r}{of}"
-                self._wrong((*where, name), what, f"choose from {', '.join(sorted(known))}")
-
-    def _one(self, name: str) -> dict[str, Any]:
-        table = self.tables.get(name, {})
-        if isinstance(table, dict):
-            return table
-        self._wrong((name,), f"{name} is no table", f"write [{name}]")
-        return {}
-
-    def _many(self, name: str) -> list[tuple[int, dict[str, Any]]]:
-        tables = self.tables.get(name, [])
-        if isinstance(tables, list) and all(isinstance(each, dict) for each in tables):
-            return list(enumerate(tables))
-        self._wrong((name,), f"{name} is no list of tables", f"write [[{name}]]")
-        return []
-
-    def _table(
-        self,
-        where: tuple[str | int, ...],
-        fields: Mapping[str, Callable[[Any], Any]],
-        table: Mapping[str, Any],
-    ) -> dict[str, Any]:
-        """The values of a table, each checked and converted."""
-        self._known(where, table, set(fields))
-        found = {}
-        for name, value in table.items():
-            if name not in fields:
-                continue
-            try:
-                converted = fields[name](value)
-                found[name] = self._path(converted) if name in PATHS else converted
-            except _Odd as odd:
-                self._wrong((*where, name), f"{name} is {value!r}", f"give {odd}")
-            except InputError as error:
-                self._wrong((*where, name), f"{name}: {error.problem}", error.remedy)
-        return found
-
-    def _path(self, text: Any) -> Path:
-        return self.path.parent / _text(text)
-
-    def _source(self, index: int, table: dict[str, Any]) -> SourceConfig | None:
-        where = ("sources", index)
-        reading = {name: table[name] for name in READING if name in table}
-        rest = {name: value for name, value in table.items() if name not in reading}
-        found = self._table(where, SOURCE, rest)
-        query = found.pop("query", None)
-        if query is not None:
-            found["queries"] = {"value": query, **found.get("queries", {})}
-        prometheus, file = found.get("prometheus"), found.get("file")
-        if (prometheus is None) == (file is None):
-            self._wrong(where, "a source needs a server or a file", "give prometheus = or file =")
-            return None
-        if prometheus is not None and not found.get("queries"):
-            self._wrong(where, "prometheus without a query", "give query = or queries =")
-            return None
-        if file is not None and file != "-":
-            found["file"] = str(self._path(file))
-        try:
-            return SourceConfig(**found, reading=ReadOptions(**reading))
-        except InputError as error:
-            self._wrong(where, error.problem, error.remedy)
-            return None
-
-    def _sink(self, index: int, table: dict[str, Any]) -> SinkConfig | None:
-        where = ("sinks", index)
-        found = self._table(where, SINK, table)
-        for name in ("kind", "url"):
-            if name not in table:
-                self._wrong(where, f"a sink has no {name}", f"give {name} =")
-        secret = found.pop("secret_file", None)
-        if secret is not None:
-            try:
-                found["secret"] = read_secret(self._path(secret))
-            except InputError as error:
-                self._wrong((*where, "secret_file"), error.problem, error.remedy)
-        if found.get("secret") and found.get("kind") != "webhook":
-            self._wrong((*where, "secret_file"), "only webhooks are signed", "leave it out")
-        if "kind" not in found or "url" not in found:
-            return None
-        return SinkConfig(**{"name": found["kind"], **found})
-
-    def _series(self, index: int, table: dict[str, Any]) -> SeriesConfig | None:
-        found = self._table(("series", index), SERIES, table)
-        if "match" not in table:
-            self._wrong(("series", index), "series without match", 'give match = "*db*"')
-        return SeriesConfig(**found) if "match" in found else None
-
-    def _planned(self) -> dict[str, Any]:
-        """Those of the tables, or of the file that is named instead."""
-        if isinstance(named := self.tables.get("planned"), str) and named:
-            path = self._path(named)
-            try:
-                return {"planned": Planned.read(path), "planned_file": path}
-            except InputError as error:
-                self._wrong(("planned",), error.problem, error.remedy)
-                return {}
-        entries = []
-        for index, table in self._many("planned"):
-            try:
-                entries.append(read_entry(table, index + 1))
-            except InputError as error:
-                self._wrong(("planned", index), error.problem, error.remedy)
-        return {"planned": Planned(tuple(entries))}
-
-    def _rules(self, table: dict[str, Any]) -> EventRules | None:
-        whole = {"merge_gap": _whole, "minimum_length": _whole, "cool_down": _whole}
-        found = self._table(("rules",), whole, table)
-        try:
-            return EventRules(**found) if found else None
-        except InputError as error:
-            self._wrong(("rules",), error.problem, error.remedy)
-            return None
-
-    def _fit(self, table: dict[str, Any]) -> dict[str, Any]:
-        known = {
-            name for name, option in OPTIONS.items() if option.given or option.on or option.off
-        }
-        self._known(("fit",), table, {*known, "out"})
-        found = {}
-        for name, value in table.items():
-            if name not in known:
-                continue
-            try:
-                option, chosen = OPTIONS[name], value
-                if option.on and isinstance(value, bool):
-                    chosen = option.on_value if value else option.default
-                FitOptions(**{name: chosen})
-                found[name] = chosen
-            except InputError as error:
-                self._wrong(("fit", name), error.problem, error.remedy)
-        return found
-
-    def _names_differ(self, what: str, found: tuple[Any, ...]) -> None:
-        names: set[str] = set()
-        for index, each in enumerate(found):
-            if each.name in names:
-                called = f"are called {each.name!r}" if each.name else "have no name"
-                remedy = "give each a name = of its own"
-                self._wrong((what, index), f"two {what} {called}", remedy)
-            names.add(each.name)
-
-
 def read_secret(path: Path) -> str:
     """The first line of a file, which signs webhooks."""
     try:
@@ -413,99 +150,9 @@ def read_secret(path: Path) -> str:
     return secret
 
 
-def _text(value: Any) -> str:
-    if not isinstance(value, str) or not value:
-        raise _Odd("a text")
-    return value
-
-
-def _flag(value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise _Odd("true or false")
-    return value
-
-
-def _whole(value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise _Odd("a whole number from 0 on")
-    return value
-
-
-def _positive(value: Any) -> int:
-    if _whole(value) < 1:
-        raise _Odd("a whole number from 1 on")
-    return int(value)
-
-
-def _length(value: Any) -> float:
-    return seconds_in(_text(value))
-
-
-def _lasting(value: Any) -> float:
-    if not (seconds := _length(value)):
-        raise _Odd("a time above 0, such as 1m")
-    return seconds
-
-
-def _rows_or_length(value: Any) -> int | float:
-    return _whole(value) if isinstance(value, int) else _length(value)
-
-
-def _recovery(value: Any) -> int | np.timedelta64:
-    found = _rows_or_length(value)
-    return found if isinstance(found, int) else np.timedelta64(round(found * 1e9), "ns")
-
-
-def _budget(value: Any) -> str:
-    alarm_rate(_text(value), EXAMPLE_STEP)
-    return str(value)
-
-
-def _address(value: Any) -> str:
-    return check_address(_text(value), "the address")
-
-
-def listen_address(value: Any) -> tuple[str, int]:
+def listen_address(value: str) -> tuple[str, int]:
     """Host and port of 127.0.0.1:9410, [::1]:9410 or :9410."""
-    host, _, port = _text(value).rpartition(":")
+    host, _, port = value.rpartition(":")
     if not port.isdecimal() or not int(port) < 65536:
         raise InputError(f"{value!r} is no address to listen on", "give one such as 127.0.0.1:9410")
     return host.strip("[]"), int(port)
-
-
-def _texts(value: Any) -> dict[str, str]:
-    if not isinstance(value, dict) or not all(isinstance(each, str) for each in value.values()):
-        raise _Odd('a table of texts, such as { cpu = "rate(cpu[5m])" }')
-    return dict(value)
-
-
-def _choice(*known: str) -> Callable[[Any], str]:
-    def choice(value: Any) -> str:
-        if value not in known:
-            raise _Odd(f"one of {', '.join(known)}")
-        return cast(str, value)
-
-    return choice
-
-
-TOP: dict[str, Callable[[Any], Any]] = {"alarms": _budget}
-ONE, MANY = ("watch", "fit", "rules", "refits"), ("sources", "sinks", "series", "planned")
-PATHS = {"models", "state"}
-WATCH: dict[str, Callable[[Any], Any]] = {
-    "models": _text, "state": _text, "listen": listen_address, "save_every": _length,
-    "lateness": _whole, "recovery": _recovery, "no_data": _rows_or_length, "forget": _lasting,
-    "updates": _flag,
-}  # fmt: skip
-SOURCE: dict[str, Callable[[Any], Any]] = {
-    "name": _text, "prometheus": _address, "query": _text, "queries": _texts, "step": _lasting,
-    "since": _length, "delay": _length, "lookback": _lasting, "file": _text, "follow": _flag,
-    "id": _text, "time": _text,
-}  # fmt: skip
-READING = {"unit", "time_format", "timezone", "decimal", "thousands"} & set(READ_OPTIONS)
-SINK: dict[str, Callable[[Any], Any]] = {
-    "kind": _choice("alertmanager", "webhook", "slack"), "url": _address, "name": _text,
-    "secret_file": _text, "least_severity": _choice(*RANKS), "match": _text, "labels": _texts,
-    "resend": _lasting, "settle": _length,
-}  # fmt: skip
-SERIES: dict[str, Callable[[Any], Any]] = {"match": _text, "alarms": _budget, "ignore": _flag}
-REFITS: dict[str, Callable[[Any], Any]] = {"every": _lasting, "on_drift": _flag, "keep": _positive}

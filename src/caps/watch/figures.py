@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from caps.errors import InputError
@@ -37,6 +37,7 @@ class Figures(Collector):
         self.watcher: Watcher | None = None
         self.config_problem: str | None = None  # of a reload that failed
         self.reloads = 0
+        self.refits: Mapping[str, int] = {}  # by outcome
         self.registry = CollectorRegistry()
         self.registry.register(self)
         ProcessCollector(registry=self.registry)
@@ -156,6 +157,8 @@ class Figures(Collector):
             "caps_watch_refused_rows", "Rows not taken in, by reason.", ["reason"],
             [((why,), count) for why, count in odd.items()],
         )  # fmt: skip
+        outcomes = [((each,), self.refits.get(each, 0)) for each in ("in force", "waits", "failed")]
+        yield _counter("caps_watch_refits", "Models fitted again.", ["outcome"], outcomes)
         if watcher.state is not None and watcher.saved_at is not None:
             about = "When the state was saved."
             yield _gauge("caps_watch_saved_timestamp_seconds", about, [], [((), watcher.saved_at)])

@@ -1,5 +1,6 @@
 """The models of a watch: which files say what they are, and whether one fits its source."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,11 +16,12 @@ class Followed:
     """Files that say what a model is and what is no alarm, and whether they were changed."""
 
     def __init__(self) -> None:
-        self.times: dict[Path, int] = {}
+        self.times: dict[str, int] = {}  # by text: looked at every second, thousands of them
 
     def follow(self, *paths: Path) -> None:
         """Look after some more."""
-        self.times |= {path: changed_at(path) for path in paths if path not in self.times}
+        names = [os.fspath(path) for path in paths]
+        self.times |= {name: changed_at(name) for name in names if name not in self.times}
 
     def changed(self) -> bool:
         """Whether one was changed since the last time."""
@@ -28,10 +30,10 @@ class Followed:
         return new != old
 
 
-def changed_at(path: Path) -> int:
+def changed_at(path: str | Path) -> int:
     """When a file was changed; 0 where there is none."""
     try:
-        return path.stat().st_mtime_ns
+        return os.stat(path).st_mtime_ns
     except OSError:  # there is none, or it is just being replaced
         return 0
 

@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from copy import copy
-from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
 from types import FrameType
@@ -22,17 +21,12 @@ from caps.planned import Planned
 from caps.series import Series
 from caps.watch.alertmanager import Alertmanager
 from caps.watch.alerts import Chosen, slack
-from caps.watch.config import (
-    HISTORY,
-    SeriesConfig,
-    SinkConfig,
-    SourceConfig,
-    WatchConfig,
-    read_config,
-)
+from caps.watch.config import HISTORY, SinkConfig, SourceConfig, WatchConfig
+from caps.watch.config_file import read_config
 from caps.watch.following import Lines
 from caps.watch.models import Followed, ModelOf, Models
 from caps.watch.prometheus import Prometheus
+from caps.watch.refits import Refitter, RunRound
 from caps.watch.sources import LineSource, Polling, Source
 from caps.watch.state import WatchState
 from caps.watch.telling import Line
@@ -57,9 +51,12 @@ class Watch:
         models: Models,
         tell: Callable[[str], None],
         *,
+        run_round: RunRound | None = None,  # of refits; None: nothing is fitted again
         clock: Callable[[], float] = time.time,
+        sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        self.config, self.models, self.tell, self.clock = config, models, tell, clock
+        self.config, self.models, self.tell, self.run_round = config, models, tell, run_round
+        self.clock, self.sleep = clock, sleep  # others where time is simulated
         self.figures: Figures | None = None
         self.asked: list[int] = []  # signals that end the watch
         self.hangups = 0
@@ -82,10 +79,16 @@ class Watch:
                 stack.callback(Listener(self.config.listen, self.figures).close)
             state = None if self.config.state is None else WatchState(self.config.state)
             while True:
-                watcher = self._watcher(state)
+                refitter = self._refitter()
+                watcher = self._watcher(state, refitter)
                 if self.figures is not None:
                     self.figures.watcher = watcher
-                summary = watcher.run(partial(self._over, watcher, stack))
+                    self.figures.refits = {} if refitter is None else refitter.counts
+                try:
+                    summary = watcher.run(partial(self._over, watcher, stack))
+                finally:
+                    if refitter is not None:
+                        refitter.close()
                 if self.asked or self.following is None:
                     return summary
                 self.config, self.following = self.following, None
@@ -194,12 +197,17 @@ class Watch:
         at = np.datetime64(moment, "ns")
         return self.planned.covering(at, at, name) is not None
 
-    def _watcher(self, state: WatchState | None) -> Watcher:
+    def _refitter(self) -> Refitter | None:
+        if self.run_round is None or not self.config.refits:
+            return None
+        return Refitter(self.config, self.run_round, self.clock)
+
+    def _watcher(self, state: WatchState | None, refitter: Refitter | None) -> Watcher:
         config, (one, _) = self.config, self.loaded
         polled = [each for each in config.sources if each.prometheus is not None]
         return Watcher(
             self._model_of,
-            [source_of(each, one, self.clock) for each in config.sources],
+            [source_of(each, one, self.clock, self.sleep) for each in config.sources],
             self.tell,
             sinks=[sink_of(each, kept=state is not None) for each in config.sinks],
             state=state,
@@ -209,9 +217,10 @@ class Watch:
             save_every=config.save_every,
             no_data=_nanoseconds(config, polled),
             forget=None if config.forget is None else round(config.forget * NANOSECONDS),
-            budget_of=lambda name: _rule(config, name).alarms or config.alarms,
-            ignored=lambda name: _rule(config, name).ignore,
+            budget_of=config.budget_of,
+            ignored=lambda name: config.rule_of(name).ignore,
             changed=self._files_changed,
+            refits=None if refitter is None else refitter.turn,
             planned=self._is_planned,
             clock=self.clock,
         )
@@ -229,13 +238,12 @@ def _nanoseconds(config: WatchConfig, polled: list[SourceConfig]) -> int | None:
     return None if limit is None else round(limit * NANOSECONDS)
 
 
-def _rule(config: WatchConfig, name: str) -> SeriesConfig:
-    """What holds for a series: the first rule that matches."""
-    matching = (each for each in config.series if fnmatchcase(name, each.match))
-    return next(matching, SeriesConfig("*"))
-
-
-def source_of(config: SourceConfig, one: FittedModel, clock: Callable[[], float]) -> Source:
+def source_of(
+    config: SourceConfig,
+    one: FittedModel,
+    clock: Callable[[], float],
+    sleep: Callable[[float], None] = time.sleep,
+) -> Source:
     """The source that a configuration describes, for models like this one."""
     if config.prometheus is not None:
         return Polling(
@@ -245,6 +253,7 @@ def source_of(config: SourceConfig, one: FittedModel, clock: Callable[[], float]
             delay=config.delay,
             since=config.since or 0.0,
             clock=clock,
+            sleep=sleep,
         )
     fitted, named = one.fitted_, config.time
     if named is None:

@@ -107,6 +107,8 @@ class Watcher:
     ignored: Callable[[str], bool] = lambda name: False
     # Whether models, feedback or planned events were changed since it was asked last.
     changed: Callable[[], bool] = lambda: False
+    # Fits again what is due, and tells of it; None: nothing is.
+    refits: Callable[[Mapping[str, Stream], Callable[[list[Line]], None]], None] | None = None
     # Whether something is planned for a series at a time in nanoseconds.
     planned: Callable[[str, int], bool] = lambda name, moment: False
     clock: Callable[[], float] = time.time
@@ -143,6 +145,8 @@ class Watcher:
     def _run(self, stop: Callable[[], bool]) -> Line:
         self._restore()
         while not stop() and not self._ended:
+            if self.refits is not None:
+                self.refits(self.streams, self._print)
             if self.changed():
                 self._judge_anew()
             for source in self.sources:
@@ -160,11 +164,13 @@ class Watcher:
 
     def _judge_anew(self) -> None:
         """Let a new version, and what people said and planned, count from the next row on."""
+        others = False
         for name, stream in self.streams.items():
             try:
                 model = self.model_of(name)
-                if model is None:
+                if model is None or _judges_alike(model, self.models[name]):
                     continue
+                others = True
                 if _other_fit(model, stream):
                     check_fits(model, name, self.homes[name])
                     new = self._stream_of(name, model)
@@ -175,7 +181,8 @@ class Watcher:
             # Half edited, or of other channels: the last one that was sound counts.
             except (CapsError, KeyError, ValueError) as error:
                 self.remarks.say(f"what was changed cannot be used ({error}): going on as before")
-        self._save()  # so that after a kill no row is judged by what came after it
+        if others:
+            self._save()  # so that after a kill no row is judged by what came after it
 
     def _say_refitted(self, name: str) -> None:
         self.remarks.say(f"{REFITTED}{f': {name}' if name else ''}")
@@ -488,6 +495,17 @@ def _sent(sink: str) -> str:
 def _other_fit(model: FittedModel, stream: Stream) -> bool:
     new, old = model.fitted_, stream.fitted
     return new is not old and new.calibration.to_dict() != old.calibration.to_dict()
+
+
+def _judges_alike(model: FittedModel, before: FittedModel) -> bool:
+    """Whether nothing that decides on alarms is another: the fit, feedback, what is planned."""
+    if model is before:
+        return True
+    new, old = model.fitted_, before.fitted_
+    plans = [getattr(each, "planned_", None) for each in (model, before)]
+    feedback = [each.facts.get("feedback", []) for each in (new, old)]
+    same_fit = new is old or new.calibration.to_dict() == old.calibration.to_dict()
+    return same_fit and plans[0] == plans[1] and feedback[0] == feedback[1]
 
 
 def _moment(time: int | None) -> str | None:

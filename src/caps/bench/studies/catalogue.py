@@ -13,6 +13,11 @@ QUESTIONS = {
             "Which parts of supervision recovery does detection owe its quality to? (section 5, "
             "appendices D.1 and D.2)"
         ),
+        "training": "Which options of training, beyond the paper, does the detector profit from?",
+        "counterparts": (
+            "Do counterparts teach more than injections under the same detector, with the options "
+            "of training that go beyond the paper?"
+        ),
         "supervised": (
             "Does a detector of the same kind learn more from the labels of the training part, "
             "also when their rarity is treated? (appendix D.1)"

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from caps.bench.bootstrap import COVERAGE, over_series
 from caps.bench.cells import read_cell
 from caps.bench.datasets import SeriesFile
 from caps.bench.published import paper_studies
-from caps.bench.rendering import Entry, Table, figure
+from caps.bench.rendering import Entry, Figure, Table, figure
 from caps.bench.runner import planned, run as run_cells
 from caps.bench.studies.drawing import draw_differences
 from caps.bench.studies.study import StudyRun
@@ -18,15 +19,16 @@ from caps.bench.summary import METRICS, cell_frame, overall, summarize
 from caps.bench.tables import ORACLE
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure as Picture
 
 CLEAR = 2.0  # standard errors beyond which a difference is taken as real
 PROTOCOL = (
     "Scored: the test part of each series; in percent, mean over series, then over datasets. "
     "Affiliation-F, F1_T and Standard-F1 are oracle values, with the best threshold in hindsight; "
-    "VUS-PR needs none. Difference: of VUS-PR to the row compared with, mean over series ± its "
-    "standard error. All rows of CAPS use the small detector of `caps-small`, not the paper's "
-    "network, without memory and levels.",
+    "VUS-PR needs none. Difference: of VUS-PR to the row compared with, mean over series (each the "
+    f"mean of its seeds) ± its standard error [{COVERAGE} % bootstrap interval]. All rows of CAPS "
+    "use the small detector of `caps-small` unless it is said, not the paper's network, without "
+    "memory and levels.",
 )
 
 
@@ -63,13 +65,12 @@ class Comparison:
         rows: list[list[Entry]] = []
         for row in self.rows:
             own = means.reindex([row.method])[list(METRICS)].to_numpy(np.float64)[0]
-            difference, error = self.difference(row, "vus_pr")
             theirs = self.paper(row)
             rows.append(
                 [
                     row.label,
                     *(figure(float(value)) for value in own),
-                    figure(difference, deviation=error),
+                    self._difference_figure(row),
                     str(len(self.per_series(row.method, "vus_pr"))),
                     "" if theirs is None else " / ".join(f"{value:.2f}" for value in theirs),
                 ]
@@ -109,6 +110,16 @@ class Comparison:
         gaps = self.gaps(row, metric)
         return float(gaps.mean()), float(gaps.std(ddof=1) / np.sqrt(max(len(gaps), 1)))
 
+    def _difference_figure(self, row: Row) -> Figure:
+        """The difference in VUS-PR, its standard error and its bootstrap interval over series."""
+        gaps = self.gaps(row, "vus_pr")
+        difference, error = self.difference(row, "vus_pr")
+        if len(gaps) < 2:
+            return figure(difference, deviation=error)
+        drawn = over_series(np.asarray(gaps, dtype=np.float64), gaps.index.to_series())[1:]
+        low, high = np.percentile(drawn, [(100 - COVERAGE) / 2, (100 + COVERAGE) / 2])
+        return figure(difference, deviation=error, interval=(float(low), float(high)))
+
     def gaps(self, row: Row, metric: str) -> "pd.Series[float]":
         """The differences series by series."""
         other = self._row(row.against)
@@ -117,7 +128,7 @@ class Comparison:
         own, reference = (self.per_series(each.method, metric) for each in (row, other))
         return (own - reference).dropna()
 
-    def picture(self) -> "Figure":
+    def picture(self) -> "Picture":
         """The differences in VUS-PR of every series."""
         compared = [row for row in self.rows if row.against is not None]
         names = [f"{row.label}\nminus {row.against}" for row in compared]

@@ -9,7 +9,7 @@ from caps.bench.rendering import Table, figure
 from caps.bench.studies.comparison import PROTOCOL, Comparison, Row, compare
 from caps.bench.studies.drawing import draw_curves
 from caps.bench.studies.study import MULTIVARIATE, QUICK_SERIES, Report, StudyRun
-from caps.bench.studies.variants import ALONE, PREFIX, TRAINED
+from caps.bench.studies.variants import ALONE, BEYOND, PREFIX, TRAINED
 from caps.bench.studies.weights import AMOUNTS, CLUSTERS, PRIOR, budget, recipes, trained
 from caps.inspection import draw_confusion, view
 from caps.realize import Pretrained, router_figures
@@ -26,6 +26,26 @@ QUICK_MULTIVARIATE = ("013_MSL_id_12_Sensor_tr_554_1st_1200.csv",)
 MADE = f"{PREFIX}{TRAINED}"  # followed by the recipe of weights that are made for the study
 WITH_PRIOR = f"{MADE}{PRIOR}"
 OWN, KNOWN, DIFFUSION = "CAPS, study's budget", "Knowledge-based K=3", "CAPS (diffusion)"
+PLAIN, WITH_OPTIONS = "No option", "CAPS, options on"
+MADE_OTHERWISE = {
+    "shuffled": "Shuffled residuals",
+    "direct": "Direct source-residual injection",
+    "injection": "Rules on own windows",
+    "perturbation": "DADA's perturbations",
+    "diagnosis": "CAPS(Diagnosis)",
+}
+LABELS = {
+    "events": "Every event the same weight",
+    "modes": "One output a mode, calibrated",
+    "short": "Half of the supports 1 to 16 rows",
+    "seen": "Effects of one local std at least",
+    "both": "Both views of a window",
+    "stopped": "Stopped by held-out counterparts",
+    "own": "Own segments as effects",
+    "events-seen": "Same weight, effects of one std",
+    "events-seen-short": "The same, a quarter of 1 to 16 rows",
+    "events-seen-own": "The same, own segments",
+}
 MOST = f"{AMOUNTS[-1]:,} pairs"
 
 
@@ -53,6 +73,27 @@ PLANS = {
             Row("w/o residual parameterization", f"{MADE}sequence", OWN),
             Row("w/o counterfactual loss", f"{MADE}no-cf", OWN),
         ],
+    ),
+    "training": Plan(
+        "Options of training",
+        [
+            Row(PLAIN, f"{PREFIX}plain"),
+            *(Row(label, f"{PREFIX}{name}", PLAIN) for name, label in LABELS.items()),
+        ],
+        "Each option alone, on top of half of the small detector: one network of 120 steps. None "
+        "of them is the paper's.",
+    ),
+    "counterparts": Plan(
+        "Counterparts under the detector beyond the paper",
+        [
+            Row(WITH_OPTIONS, f"{PREFIX}{BEYOND}alone"),
+            *(
+                Row(label, f"{PREFIX}{BEYOND}{name}", WITH_OPTIONS)
+                for name, label in MADE_OTHERWISE.items()
+            ),
+        ],
+        'All rows have the options of `detector="auto"`, one network of 120 steps, the same '
+        "references and seeds, and no perturbations beside what the row names.",
     ),
     "supervised": Plan(
         "Recovered against label-supervised training",

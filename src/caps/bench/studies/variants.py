@@ -21,7 +21,7 @@ from caps.bench.datasets import LabelledSeries
 from caps.bench.methods import make_method
 from caps.bench.settings import weights_hash
 from caps.errors import InputError
-from caps.network import TRANSFORMER, Detector, DetectorConfig, train_detector
+from caps.network import AUTO, TRANSFORMER, Detector, DetectorConfig, train_detector
 from caps.realize import Mode, Pretrained
 from caps.recover import (
     References,
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 PREFIX = "caps:"
 TRAINED = "trained-"
+BEYOND = "beyond-"  # with the options of `detector="auto"`, which go beyond the paper
 ALONE = f"{PREFIX}alone"
 REFERENCES = 384  # as many as the estimator takes
 FEW_REFERENCES = 100  # of a file in the study of contamination (appendix D.1)
@@ -50,6 +51,11 @@ class Setting:
     weights: str | None  # folder of the pretraining under study; None = the shipped one
     trained: str  # folder of the pretrainings that studies made
     detector: DetectorConfig | None = None
+
+    @property
+    def cache(self) -> str:
+        """Folder of counterparts, which variants of the same construction share."""
+        return str(Path(self.trained).with_name("counterparts"))
 
     def pretrained(self) -> Pretrained:
         """The weights under study."""
@@ -193,7 +199,11 @@ class Variant(CapsMethod):
     """The estimator with the parameters of a variant."""
 
     def __init__(self, seed: int, setting: Setting, **parameters: Any) -> None:
-        shared = {"detector": setting.detector or "auto", "pretrained": setting.weights}
+        shared = {
+            "detector": setting.detector or DetectorConfig(),
+            "pretrained": setting.weights,
+            "cache": setting.cache,
+        }
         super().__init__(seed, **{**SMALL, **shared, **parameters})
 
 
@@ -206,8 +216,32 @@ CHANGES: Mapping[str, Mapping[str, Any]] = {
     "alone": {},
     "shuffled": {"construction": "shuffled"},
     "direct": {"construction": "direct"},
+    "injection": {"construction": "injection"},
+    "perturbation": {"construction": "perturbation"},
     "top5": {"aggregate": "top5"},
 }
+# A third of the small detector's steps, to compare options: choices are confirmed with all of them.
+SCREENED = DetectorConfig(members=1, steps=120)
+# What each option of training changes of it.
+OPTIONS: Mapping[str, Mapping[str, Any]] = {
+    "plain": {},
+    "events": {"weighting": "events"},
+    "modes": {"outputs": 4},
+    "short": {"short_share": 0.5},
+    "seen": {"effect_floor": 1.0},
+    "both": {"view": "both"},
+    "stopped": {"patience": 3, "steps": 240},
+    "own": {"own_share": 0.25},
+    "events-seen": {"weighting": "events", "effect_floor": 1.0},
+    "events-seen-short": {"weighting": "events", "effect_floor": 1.0, "short_share": 0.25},
+    "events-seen-own": {"weighting": "events", "effect_floor": 1.0, "own_share": 0.25},
+}
+
+
+def _beyond_paper() -> dict[str, Any]:
+    """What `detector="auto"` changes of the small detector."""
+    small = DetectorConfig().to_dict()
+    return {name: each for name, each in AUTO.to_dict().items() if each != small[name]}
 
 
 def make_variant(setting: Setting, name: str, seed: int) -> "Method":
@@ -222,6 +256,15 @@ def make_variant(setting: Setting, name: str, seed: int) -> "Method":
         return contaminated_variant(setting, short, seed)
     if short in CHANGES:
         return Variant(seed, setting, **CHANGES[short])
+    if short in OPTIONS:
+        config = replace(setting.detector or SCREENED, **OPTIONS[short])
+        return Variant(seed, setting, detector=config)
+    if short.startswith(BEYOND):
+        config = replace(setting.detector or SCREENED, **_beyond_paper())
+        change = short.removeprefix(BEYOND)
+        if change == "diagnosis":
+            return Diagnosed(seed, setting, detector=config)
+        return Variant(seed, setting, detector=config, **CHANGES[change])
     if short == "diagnosis":
         return Diagnosed(seed, setting)
     if short == "transformer":
@@ -230,5 +273,5 @@ def make_variant(setting: Setting, name: str, seed: int) -> "Method":
         return Variant(seed, setting, detector=config)
     if short in ("all-modes", "without-mode"):
         return Covering(seed, setting, excluding=short == "without-mode")
-    known = ", ".join([*CHANGES, "diagnosis", "transformer", "all-modes", "without-mode"])
+    known = ", ".join([*CHANGES, *OPTIONS, "diagnosis", "transformer", "all-modes", "without-mode"])
     raise InputError(f"there is no variant {name!r}", f"choose from {known}")
