@@ -16,6 +16,7 @@ QUESTIONS = {
         "development": "How do all methods of a bench run compare, also with published ones?",
         "light-methods": "Do our light methods reach TSB-AD's published VUS-PR on each series?",
         "evaluation": "How far ahead is CAPS on TSB-AD's evaluation lists?",
+        "archives": "What does CAPS reach by the own rules of the UCR archive and of NAB?",
         "board-methods": "Do the board's newer methods reach their published figures?",
         "deep-peers": "Do the deep peers reach TSB-AD's published VUS-PR on each dataset?",
         "peer-cost": "What does every deep peer cost on a short series?",

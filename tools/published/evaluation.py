@@ -3,32 +3,29 @@
 Whole series, VUS-PR, means over the series that are there, as TSB-AD publishes them.
 """
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 
 from caps.bench.bootstrap import mean_figure, over_series
 from caps.bench.rendering import Entry, Table, figure
+from caps.bench.selection import set_names
 from caps.bench.studies.study import Report, StudyRun
-from caps.bench.tables import build_tables
 from caps.errors import InputError
-from tools.published.figures import published_methods
+from tools.published.figures import finished_cells, published_methods
 
 OURS = ("caps-memory", "caps")  # the first that was run stands beside the others
 LISTS = {"univariate": "tsb-ad-u-eva", "multivariate": "tsb-ad-m-eva"}
 NEWER = "window of 2026"  # ours with it: what authors submitted in 2026 has it
 SHOWN = 12  # published methods in the table; `caps bench table --published` has all
 UNITS = 100.0  # percent
-OPERATOR = ("Found", "Events", "False events", "Budget", "NAB, at the budget", "NAB, one threshold")
 
 
 def evaluation(run: StudyRun) -> Report:
     """The tables of docs/benchmarks.md that are of the evaluation lists."""
     published = published_methods(run.published)
-    _, frame = build_tables(run.out)
+    frame = finished_cells(run)
     kind = "univariate" if frame["channels"].max() == 1 else "multivariate"
-    tables, frame = build_tables(run.out, set_name=LISTS[kind], published=[_path(run)])
+    frame = frame[frame["series"].isin(set_names(LISTS[kind]))]
     method = next((name for name in OURS if (frame["method"] == name).any()), None)
     if method is None:
         raise InputError(f"{run.out} holds no cells of CAPS", f"run {', '.join(OURS)} on {kind}")
@@ -36,29 +33,19 @@ def evaluation(run: StudyRun) -> Report:
         {method: _of(frame, method, "vus_pr"), NEWER: _of(frame, method, "vus_pr_2026")}
     )
     both = ours.join(UNITS * published, how="inner")
-    named = {table.name: table for table in tables}
-    found = [
-        _beside(both, method, kind),
-        _by_dataset(both, method, kind),
-        *_first_places(named, kind),
-        *_operator(named, kind),
-    ]
     text = (
         f"{LISTS[kind]}, {len(both)} series at hand, whole series, VUS-PR in percent with the "
         "window of TSB-AD 1.5."
     )
-    return Report("CAPS on TSB-AD's evaluation lists", [text], found)
-
-
-def _path(run: StudyRun) -> Path:
-    assert run.published is not None  # published_methods refuses to go on without
-    return run.published
+    tables = [_beside(both, method, kind), _by_dataset(both, method, kind)]
+    return Report("CAPS on TSB-AD's evaluation lists", [text], tables)
 
 
 def _of(frame: pd.DataFrame, method: str, metric: str) -> "pd.Series[float]":
     """A metric of whole series in percent, mean over seeds."""
-    done = frame[(frame["method"] == method) & (frame["status"] == "done")]
-    return UNITS * done.groupby("series")[f"whole_{metric}"].mean().astype(float)
+    return UNITS * frame[frame["method"] == method].groupby("series")[
+        f"whole_{metric}"
+    ].mean().astype(float)
 
 
 def _beside(both: pd.DataFrame, method: str, kind: str) -> Table:
@@ -98,25 +85,6 @@ def _by_dataset(both: pd.DataFrame, method: str, kind: str) -> Table:
         rows.append([str(name), count, f"{values[method]:.1f}", *others])
     header = ["dataset", "series", f"`{method}`", "best published", "second"]
     return Table(f"evaluation datasets {kind}", f"By dataset, {kind}", header, rows)
-
-
-def _first_places(named: dict[str, Table], kind: str) -> list[Table]:
-    """UCR's own figure, where the run has series of it."""
-    found = named.get(f"ucr_top_1_{kind}")
-    return [] if found is None else [Table("ucr", found.title, found.header, found.rows)]
-
-
-def _operator(named: dict[str, Table], kind: str) -> list[Table]:
-    """Totals of alarms and NAB's score, where the run has them."""
-    rows: list[list[Entry]] = []
-    for mode in ("hindsight", "live"):
-        totals = named.get(f"operator_totals_{kind}_{mode}")
-        if totals is None:
-            continue
-        for row in totals.rows:
-            values = dict(zip(totals.header, row, strict=True))
-            rows.append([f"{values['Method']}, {mode}", *(values[name] for name in OPERATOR)])
-    return [Table("nab", "Alarms and NAB", ["method", *OPERATOR], rows)] if rows else []
 
 
 def _dataset(of_series: "pd.DataFrame | pd.Series[float]") -> "pd.Series[str]":
