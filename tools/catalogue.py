@@ -10,7 +10,7 @@ QUESTIONS = {
         "kinds": "How often is the kind of an event right?",
         "objective": "What does the representation lose without the recombination loss?",
         "bands": "Does the range of normal rows hold the share that it states?",
-        "aggregation": "Max or Top5-mean over channels, with the whole of CAPS?",
+        "several-channels": "How good are scores and attribution on series of several channels?",
     },
     "published": {
         "development": "How do all methods of a bench run compare, also with published ones?",

@@ -20,6 +20,7 @@ from caps.scoring import (
     CounterConfig,
     EventRules,
     FitOptions,
+    JointConfig,
     ModelConfig,
     ScoringConfig,
     SteadyConfig,
@@ -38,6 +39,7 @@ SPEED = {
     "events/likeness.py": {"AT_ONCE"},
     "events/events.py": {"SEVERITIES"},  # the same for every model, so that events compare
     "neighbours/index.py": {"CACHED", "LEAST_AT_ONCE"},
+    "neighbours/joint.py": {"AT_ONCE"},
     "network/calibrated.py": {"BATCH"},
     "network/detector.py": {"BATCH"},
     "network/few_windows.py": {"FEW"},
@@ -54,6 +56,7 @@ ARITHMETIC = {  # ends of what floats hold, units and facts of mathematics
     "scoring/channels.py": {"ROUNDING"},
     "scoring/evidence.py": {"LARGEST_LOGIT"},
     "scoring/fitted.py": {"ROUNDING"},
+    "scoring/joint.py": {"JOINT"},  # a key
     "scoring/standardiser.py": {"QUARTILE", "TENTH"},
     "stream/drift.py": {"GOLDEN"},
     "stream/stream.py": {"NANOSECOND"},
@@ -76,7 +79,8 @@ SHOWN = {  # texts, progress, files, and which channels are named
 }
 CONFIGS = (
     *(NeighbourConfig, CounterpartConfig, OverlapConfig),
-    *(ScoringConfig, CalibrationConfig, CounterConfig, ModelConfig, SteadyConfig),
+    *(ScoringConfig, CalibrationConfig, CounterConfig, JointConfig, ModelConfig),
+    SteadyConfig,
     *(DetectorConfig, EventRules),
     *(EventConfig, LikenessConfig, ArrivalConfig, DriftConfig, StreamConfig),
 )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from caps.lazy import on_first_use
 
 if TYPE_CHECKING:
+    from caps.metrics.attribution import hit_rate as hit_rate
     from caps.metrics.evaluation import (
         DEFAULT_WINDOW as DEFAULT_WINDOW,
         Evaluation as Evaluation,

@@ -32,6 +32,10 @@ if TYPE_CHECKING:
         paa as paa,
         paa_of_windows as paa_of_windows,
     )
+    from caps.neighbours.joint import (
+        JointIndex as JointIndex,
+        joint_subsequences as joint_subsequences,
+    )
     from caps.neighbours.overlap import (
         TrainingOverlap as TrainingOverlap,
         overlap_at as overlap_at,

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from caps.scoring.config import (
         CalibrationConfig as CalibrationConfig,
         CounterConfig as CounterConfig,
+        JointConfig as JointConfig,
         ModelConfig as ModelConfig,
         ScoringConfig as ScoringConfig,
         SteadyConfig as SteadyConfig,

@@ -5,7 +5,13 @@ from typing import NamedTuple
 import numpy as np
 
 from caps.arrays import Rows, Singles
-from caps.neighbours import NeighbourConfig, SubsequenceIndex, TrainingOverlap, Zone
+from caps.neighbours import (
+    JointIndex,
+    NeighbourConfig,
+    SubsequenceIndex,
+    TrainingOverlap,
+    Zone,
+)
 
 
 class Bank(NamedTuple):
@@ -30,13 +36,24 @@ class Bank(NamedTuple):
         self, index: SubsequenceIndex, starts: Rows, overlap: TrainingOverlap, beside: int = 0
     ) -> Zone | None:
         """Which of the index are not to be compared with the scored ones that begin at `starts`."""
-        if not overlap:
-            return None
-        first = np.full(len(starts), len(index.starts), dtype=np.intp)
-        last = np.zeros(len(starts), dtype=np.intp)
-        for which, training in overlap.touching(starts, index.length):
-            low, high = index.overlapping(training - self.first, beside)
-            some = high > low
-            first[which[some]] = np.minimum(first[which[some]], low[some])
-            last[which[some]] = np.maximum(last[which[some]], high[some])
-        return first, last
+        return exclusion_zone(index, self.first, starts, overlap, beside)
+
+
+def exclusion_zone(
+    index: SubsequenceIndex | JointIndex,
+    first_row: int,
+    starts: Rows,
+    overlap: TrainingOverlap,
+    beside: int = 0,
+) -> Zone | None:
+    """The same of an index whose rows begin at `first_row` of the training part."""
+    if not overlap:
+        return None
+    first = np.full(len(starts), len(index.starts), dtype=np.intp)
+    last = np.zeros(len(starts), dtype=np.intp)
+    for which, training in overlap.touching(starts, index.length):
+        low, high = index.overlapping(training - first_row, beside)
+        some = high > low
+        first[which[some]] = np.minimum(first[which[some]], low[some])
+        last[which[some]] = np.maximum(last[which[some]], high[some])
+    return first, last

@@ -118,6 +118,20 @@ class CounterConfig(Configuration):
 
 
 @dataclass(frozen=True, slots=True)
+class JointConfig(Configuration):
+    """How measured channels are compared together, and what their agreement counts."""
+
+    fewest_channels: int = 2  # with many values
+    length: int = 16  # rows of a joint subsequence: longer ones hardly come back in all channels
+    clip: float = 20.0  # std: one wild channel does not choose the neighbours of all
+    weight: float = 0.5  # of what a channel is beside the others, the rest of what it is alone
+    # Of the norm over channels: infinity would be the strongest of them, 1 their sum. A few that
+    # agree weigh more than one, and many that are a little odd do not outweigh it.
+    power: float = 6.0
+    fresh: float = math.log(100)  # -log p: a row as odd beside the others is odd by itself
+
+
+@dataclass(frozen=True, slots=True)
 class SteadyConfig(Configuration):
     """Which part of a file is learned from where nobody says; a model remembers the rows."""
 
@@ -147,3 +161,4 @@ class ModelConfig(Configuration):
     scoring: ScoringConfig = field(default_factory=ScoringConfig)
     calibration: CalibrationConfig = field(default_factory=CalibrationConfig)
     counters: CounterConfig = field(default_factory=CounterConfig)
+    joint: JointConfig = field(default_factory=JointConfig)

@@ -25,6 +25,7 @@ from caps.scoring.channels import (
 from caps.scoring.config import ModelConfig
 from caps.scoring.evidence import AGGREGATES
 from caps.scoring.fitted import Fitted
+from caps.scoring.joint import JointMemory
 from caps.scoring.level import LevelRange
 from caps.scoring.memory import Memory
 from caps.scoring.standardiser import Standardiser
@@ -56,6 +57,7 @@ def describe(fitted: Fitted) -> dict[str, Any]:
         "facts": fitted.facts,
         "config": fitted.config.to_dict(),
         "counters": list(fitted.counters),
+        "joint": None if fitted.joint is None else fitted.joint.to_dict(),
     }
 
 
@@ -75,6 +77,9 @@ def build(model: Mapping[str, Any], banks: Sequence[np.ndarray], detector_of: De
         raise ArtifactError("scale and channels differ in number", "fit it again")
     if model["aggregate"] not in AGGREGATES or not isinstance(model["causal"], bool):
         raise ArtifactError("an unknown way of scoring", "fit it again")
+    joint = model["joint"]
+    if (joint is not None) != (model["aggregate"] == "joint"):
+        raise ArtifactError("a joint memory that is not used, or none", "fit it again")
     return Fitted(
         channels=channels,
         scaler=scaler,
@@ -86,6 +91,7 @@ def build(model: Mapping[str, Any], banks: Sequence[np.ndarray], detector_of: De
         facts=dict(model["facts"]),
         config=config,
         counters=_counters(model["counters"], [channel.name for channel in channels]),
+        joint=None if joint is None else JointMemory.from_dict(joint, channels, config),
     )
 
 

@@ -11,9 +11,9 @@ from caps.network import logit
 from caps.scoring.calibration import Calibration
 from caps.scoring.config import ScoringConfig
 
-Aggregate = Literal["max", "top5"]
+Aggregate = Literal["joint", "max", "top5"]
 
-AGGREGATES: tuple[Aggregate, ...] = ("max", "top5")
+AGGREGATES: tuple[Aggregate, ...] = ("joint", "max", "top5")
 NOTABLE = 0.2  # share of the evidence from which on a channel is named
 LARGEST_LOGIT = float(logit(1 - np.finfo(np.float64).eps))  # of a share below 1
 DEFAULT = ScoringConfig()

@@ -21,6 +21,7 @@ from caps.scoring.contexts import RecentContexts
 from caps.scoring.counters import with_rates
 from caps.scoring.evidence import Aggregate, combine, score_of, shares
 from caps.scoring.following import Follower
+from caps.scoring.joint import JointMemory
 from caps.scoring.memory import Memory
 from caps.series import Scaler, Series
 
@@ -65,6 +66,7 @@ class Fitted:
     facts: dict[str, Any] = field(default_factory=dict)  # rows, modes, notes, weights, ...
     config: ModelConfig = field(default_factory=ModelConfig)
     counters: tuple[str, ...] = ()  # channels that are scored by their rates
+    joint: JointMemory | None = None  # of the measured channels together
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -154,7 +156,7 @@ class Fitted:
         )
         # Two threads of one small product wait for each other: ten times as long on a busy machine.
         with single_products() if last is None else nullcontext():
-            return score_channels(self.channels, self.aggregate, context)
+            return score_channels(self.channels, self.aggregate, context, self.joint)
 
     def band(self, scores: Scores) -> Band:
         """What was expected of the rows scored and what counts as normal, in the units of the data.
@@ -222,15 +224,25 @@ class Fitted:
 
 
 def score_channels(
-    channels: tuple[Channel, ...], aggregate: Aggregate, context: ScoringContext
+    channels: tuple[Channel, ...],
+    aggregate: Aggregate,
+    context: ScoringContext,
+    joint: JointMemory | None = None,
 ) -> Scores:
     """The scores of the rows asked for, from the evidence of their channels."""
     said = [channel.evidence(context, column) for column, channel in enumerate(channels)]
     evidence = np.stack([each.evidence for each in said], axis=1)
-    score = score_of(combine(evidence, aggregate, context.config), context.config)
     local = np.stack([each.local for each in said], axis=1)
-    # Of a channel where odd rows are usual, one says less: its share is taken off.
     fresh = np.array([channel.fresh for channel in channels])
+    if joint is None or aggregate != "joint":
+        together = combine(evidence, aggregate, context.config)
+    else:
+        beside, columns = joint.evidence(context), list(joint.columns)
+        evidence = joint.join(evidence, beside)
+        local[:, columns] = np.fmax(local[:, columns], joint.fresh(beside) * fresh[columns])
+        together = joint.combine(evidence)
+    score = score_of(together, context.config)
+    # Of a channel where odd rows are usual, one says less: its share is taken off.
     local -= np.nan_to_num(fresh - np.fmin.reduce(fresh))
     bands = np.full((3, *evidence.shape), np.nan)
     for column, each in enumerate(said):

@@ -23,7 +23,9 @@ from caps.scoring.channels import (
 )
 from caps.scoring.context import ScoringContext
 from caps.scoring.counters import find_counters, with_rates
+from caps.scoring.evidence import Aggregate
 from caps.scoring.fitted import Fitted, score_channels
+from caps.scoring.joint import JointMemory
 from caps.scoring.level import LevelRange
 from caps.scoring.memory import Memory
 from caps.scoring.options import FitOptions
@@ -122,18 +124,30 @@ class _Fit:
                 "give a longer training part or other columns",
             )
         self.progress("calibrating", 1.0)
+        joint, aggregate = None, settings.aggregate
+        if aggregate == "joint":
+            joint = self._joint(channels)
+            aggregate = "max" if joint is None else aggregate
         return Fitted(
             channels=channels,
             scaler=self.part.scaler,
-            calibration=self._calibrated(channels),
-            aggregate=settings.aggregate,
+            calibration=self._calibrated(channels, aggregate, joint),
+            aggregate=aggregate,
             causal=settings.causal,
             step=train.sampling.step,
             start=train.time[0] if train.time is not None and train.sampling.regular else None,
             facts=self._facts(channels),
             config=self.config,
             counters=self.part.counters,
+            joint=joint,
         )
+
+    def _joint(self, channels: tuple[Channel, ...]) -> JointMemory | None:
+        """What the channels are beside each other; None by the past alone, or where few are."""
+        if len(self.contexts) != 1 or not self.settings.memory:
+            return None
+        _, context = self.contexts[0]
+        return JointMemory.fit(channels, context, self.settings.rules, self.config)
 
     def _channel(self, column: int) -> Channel:
         """Fit one channel."""
@@ -236,7 +250,9 @@ class _Fit:
         usual = float(np.quantile(known, 1 - share)) if len(known) else rules.fresh
         return replace(rules, fresh=max(rules.fresh, usual))
 
-    def _calibrated(self, channels: tuple[Channel, ...]) -> Calibration:
+    def _calibrated(
+        self, channels: tuple[Channel, ...], aggregate: Aggregate, joint: JointMemory | None
+    ) -> Calibration:
         """Calibrate what all channels say together, on the same rows."""
         blocks, contexts, config = self._calibration_blocks(), self.contexts, self.config
         normal = np.ones(len(self.train), dtype=bool)
@@ -247,7 +263,7 @@ class _Fit:
             contexts = self._contexts(scaled, blocks)
         scores, local = [], []
         for (block, _), (rows, context) in zip(blocks, contexts, strict=True):
-            scored = score_channels(channels, self.settings.aggregate, context)
+            scored = score_channels(channels, aggregate, context, joint)
             scores.append(np.where(normal[block], scored.score[rows], np.nan))
             local.append(np.where(normal[block], scored.local[rows], np.nan))
         rules = self._rules(local)

@@ -118,7 +118,7 @@ class FitOptions:
     >>> FitOptions(aggregate="median")
     Traceback (most recent call last):
     ...
-    caps.errors.InputError: aggregate='median': give one of max, top5
+    caps.errors.InputError: aggregate='median': give one of joint, max, top5
     """
 
     train: int | float | str | date | np.datetime64 | None = field(
@@ -215,11 +215,11 @@ class FitOptions:
         ),
     )
     aggregate: Aggregate = field(
-        default="max",
+        default="joint",
         metadata=_choice(
             AGGREGATES,
-            "How several metrics are put together: the strongest evidence, or the mean of the "
-            "top5.",
+            "How several metrics are put together: also by how they behave together (joint; live, "
+            "as max), by the strongest evidence (max), or by the mean of the top5.",
             given=Aggregate,
         ),
     )
