@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from small_fleet import Fleet, InlineEngine
 
-from caps.cli.fleet import Running, fit, score
+from caps.cli.fleet import Running, fit, refit, score
 from caps.fleet.tables import COLUMNS
 from caps.scoring import FitOptions
 
@@ -36,7 +36,9 @@ def test_the_options_named_are_those_of_the_commands() -> None:
         name.removeprefix("--").replace("-", "_") for name in re.findall(r"--[a-z][a-z-]*", PAGE)
     }
     options = {
-        name for takes in (fit, score, Running) for name in inspect.signature(takes).parameters
+        name
+        for takes in (fit, refit, score, Running)
+        for name in inspect.signature(takes).parameters
     }
     options.add("config")  # called otherwise in Python, where a fit has a `config`
     assert {name for name in named if name not in ("series", "small", "json")} <= options

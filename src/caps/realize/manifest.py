@@ -40,7 +40,14 @@ def as_described(folder: Path) -> Iterator[None]:
     """Say of what fails within that the folder is to blame."""
     try:
         yield
-    except (AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
+    except (
+        ArtifactError,
+        AttributeError,
+        LookupError,
+        RuntimeError,
+        TypeError,
+        ValueError,
+    ) as error:
         raise ArtifactError(
             f"{folder} does not hold what its manifest says ({error})", "pretrain it again"
         ) from error
