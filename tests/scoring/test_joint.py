@@ -9,6 +9,8 @@ from caps import CAPS
 from caps.metrics import hit_rate
 from caps.neighbours import JointIndex, NeighbourConfig, joint_subsequences
 from caps.scoring import Aggregate, Fitted
+from caps.scoring.config import ModelConfig
+from caps.scoring.joint import JointMemory
 
 TRAIN, ROWS = 1200, 1500
 ODD = slice(1300, 1340)
@@ -122,3 +124,19 @@ def test_hit_rates_count_causes_among_the_first() -> None:
     assert hit_rate(ranking, {"a"}, share=1.5) == 1.0
     with pytest.raises(Exception, match="without causes"):
         hit_rate(ranking, set())
+
+
+def test_channels_alone_tell_edges_where_a_row_near_is_odd_by_itself() -> None:
+    """A joint subsequence is as long as 16 rows: what it holds beside an odd row is no event."""
+    memory = JointMemory((0, 1), np.zeros((1, 2), np.float32), 0, (), (), ModelConfig())
+    fresh, rows = np.array([1.3, 2.0]), 100
+    local, beside = np.zeros((rows, 2)), np.zeros((rows, 2))
+    local[50, 1] = 2.5
+    beside[30:71, 0] = 20.0
+    found = memory.located(local, beside, fresh)
+    reach = memory.config.joint.length - 1
+    near = slice(50 - reach, 50 + reach + 1)
+    np.testing.assert_array_equal(found[near], local[near])
+    np.testing.assert_array_equal(found[30 : near.start, 0], fresh[0])
+    np.testing.assert_array_equal(found[near.stop : 71, 0], fresh[0])
+    assert (found[:30] == 0).all()

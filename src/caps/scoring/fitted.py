@@ -239,7 +239,7 @@ def score_channels(
     else:
         beside, columns = joint.evidence(context), list(joint.columns)
         evidence = joint.join(evidence, beside)
-        local[:, columns] = np.fmax(local[:, columns], joint.fresh(beside) * fresh[columns])
+        local[:, columns] = joint.located(local[:, columns], beside, fresh[columns])
         together = joint.combine(evidence)
     score = score_of(together, context.config)
     # Of a channel where odd rows are usual, one says less: its share is taken off.

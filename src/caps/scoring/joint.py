@@ -122,13 +122,17 @@ class JointMemory:
         joined[:, columns] = np.where(np.isfinite(beside), mixed, alone)
         return joined
 
-    def fresh(self, beside: FloatArray) -> FloatArray:
-        """How odd rows are by themselves beside the others: 1, the most, where they count as such.
+    def located(self, local: FloatArray, beside: FloatArray, fresh: FloatArray) -> FloatArray:
+        """What is local to rows (time, channel), and where nothing is: how odd they are `beside`.
 
-        A joint subsequence holds 15 rows beside a row, so that the channels alone tell edges where
-        they can.
+        That counts as `fresh` at most. A joint subsequence holds 15 rows beside a row, so that the
+        channels alone tell edges where any row so near is odd by itself.
         """
-        return np.asarray(np.minimum(beside / self.config.joint.fresh, 1.0))
+        reach = self.config.joint.length - 1
+        alone = (local >= fresh).any(axis=1)
+        near = np.convolve(alone, np.ones(2 * reach + 1))[reach : reach + len(alone)] > 0
+        odd = np.minimum(beside / self.config.joint.fresh, 1.0) * fresh
+        return np.asarray(np.where(near[:, None], local, np.fmax(local, odd)))
 
     def combine(self, evidence: FloatArray) -> FloatArray:
         """One amount a row: the norm over the measured channels, or another one that says more.
