@@ -130,7 +130,7 @@ class JointMemory:
         """
         reach = self.config.joint.length - 1
         alone = (local >= fresh).any(axis=1)
-        near = np.convolve(alone, np.ones(2 * reach + 1))[reach : reach + len(alone)] > 0
+        near = np.convolve(alone, np.ones(2 * reach + 1))[reach : reach + len(local)] > 0
         odd = np.minimum(beside / self.config.joint.fresh, 1.0) * fresh
         return np.asarray(np.where(near[:, None], local, np.fmax(local, odd)))
 
