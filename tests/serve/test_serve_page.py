@@ -14,7 +14,7 @@ from running_service import LEVEL, broken_table, csv_of
 from patience import PATIENCE, until
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, Page, Route
 
 pytestmark = pytest.mark.slow
 
@@ -170,6 +170,26 @@ def test_from_a_dropped_file_to_a_refit_and_downloads(
         download.value.save_as(tmp_path / end)
     assert "start_row" in (tmp_path / "events.csv").read_text()
     assert "CAPS report" in (tmp_path / "report.html").read_text()
+
+
+def test_a_slow_proposal_leaves_what_the_user_chose(
+    opened: Callable[..., "Page"], client: httpx.Client
+) -> None:
+    assert client.post("/v1/series?name=slow", content=csv_of(broken_table())).status_code == 201
+    page = opened()
+    held: list[Route] = []
+    page.route("**/v1/series/slow/training*", lambda route: held.append(route))
+    page.evaluate("location.hash = '#/series/slow'")
+    page.locator(".chart .js-line").first.wait_for()
+    until(page, lambda: bool(held))
+    drag(page, 0.0, 0.75)
+    until(page, lambda: "Learn from 90" in page.locator(".summary").inner_text())
+    with page.expect_response("**/training*"):
+        held[0].continue_()
+    page.wait_for_timeout(500)  # for what a page that takes the proposal would do
+    assert "Learn from 90" in page.locator(".summary").inner_text()
+    assert "proposed" not in page.locator(".summary").inner_text()
+    client.delete("/v1/series/slow")
 
 
 def test_a_file_that_cannot_be_read_says_why(opened: Callable[..., "Page"]) -> None:

@@ -31,12 +31,15 @@ export const setup = async (main, name) => {
     const [first, last] = whole();
     choose(first + (left / STEPS) * (last - first), first + (right / STEPS) * (last - first), false);
   };
+  let asked = 0;
   const propose = () => attempt(async () => {
+    const before = asked;
     const proposed = await get(`/v1/series/${name}/training`, { channels: [...chosen] });
+    if (asked !== before) return; // the user was faster
     await choose(...proposed.extent);
+    if (asked !== before + 1) return;
     summary.textContent += ` (proposed${proposed.why && `: ${proposed.why}`})`;
   });
-  let asked = 0;
   const choose = (left, right, follow = true) => attempt(async () => {
     const mine = (asked += 1);
     chart.mark([{ extent: [left, right], role: "--training", edge: "--accent", name: "training" }]);
@@ -108,8 +111,8 @@ export const setup = async (main, name) => {
         h("label", { class: "field" }, "False alarms you accept", budgets), go)),
     series.notes.length ? h("details", { class: "notes" }, h("summary", {}, counted(series.notes.length, "remark")),
       h("ul", {}, series.notes.map((note) => h("li", {}, note)))) : null);
-  await chart.show();
   chart.setBrushing(true);
+  await chart.show();
   await propose();
   return () => chart.close();
 };
