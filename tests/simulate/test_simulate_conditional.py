@@ -19,7 +19,7 @@ from caps.simulate import (
 
 @pytest.fixture(scope="module")
 def bases() -> Bases:
-    return survey(*draw_normal(np.random.default_rng(3), 24, 1_536))
+    return survey(*draw_normal(np.random.default_rng(0), 48, 1_536))
 
 
 def windows(bases: Bases, count: int) -> tuple[np.ndarray, np.ndarray]:
