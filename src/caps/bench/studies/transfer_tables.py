@@ -268,8 +268,8 @@ def _verdict(cells: Cells) -> list[str]:
         *_ranks(cells),
         "The paper proves the inequalities and gives no figure of either side.",
         "Limits: the targets come from the simulator that the experts learned from, the best case "
-        "for coverage. With so few draws in 256 dimensions the raw distances are mostly chance, and "
-        "favour laws of small effects: only those without bias compare laws. "
+        "for coverage. With so few draws in 256 dimensions the raw distances are mostly chance "
+        "and favour laws of small effects: only those without bias compare laws. "
         "The split into coverage and realization depends on the intermediate law, and nearest "
         "codes are no exact conditioning. L is that of the draws; unseen effects can be steeper. "
         "The detectors are small and briefly trained.",
