@@ -61,8 +61,8 @@ def realization_at_least(cell: Cell, law: str) -> float:
 
 
 def distance_at_least(cell: Cell, law: str) -> float:
-    """A lower bound of W1 to the ideal law without bias."""
-    return float(cell["at_least"][f"{law} to ideal"])
+    """A lower bound of W1 to the ideal law without bias; the ideal law itself is 0 away."""
+    return 0.0 if law == IDEAL else float(cell["at_least"][f"{law} to ideal"])
 
 
 def distance_above_chance(cell: Cell, law: str) -> float:
