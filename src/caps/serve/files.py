@@ -31,8 +31,9 @@ from caps.artifacts import write_text
 from caps.errors import ArtifactError, CapsError
 from caps.events import FeedbackBook
 from caps.json_text import parse_json
+from caps.serve.answers import SeriesFacts
 from caps.serve.refusals import Refusal, missing, taken
-from caps.serve.schemas import NAME, SeriesFacts
+from caps.serve.requests import NAME
 from caps.store import AUDIT, add_line
 
 DATA, SERIES, RECORD, FIT, FACTS, MODEL = (

@@ -21,7 +21,7 @@ from caps.serve.lines import Axis
 from caps.serve.monitoring import Monitor
 from caps.serve.pools import Pool
 from caps.serve.refusals import Refusal, taken
-from caps.serve.schemas import Asked
+from caps.serve.requests import Asked
 from caps.serve.settings import Settings
 
 MODELS_KEPT, SERIES_KEPT, ANALYSES_KEPT, BUDGETS_KEPT = 32, 8, 6, 12
