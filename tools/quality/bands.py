@@ -6,33 +6,28 @@ from dataclasses import replace
 import numpy as np
 
 from caps import CAPS
-from caps.bench.datasets import LabelledSeries, load_series, shape_of
+from caps.bench.datasets import LabelledSeries, load_series
 from caps.bench.rendering import Entry, Table, figure
 from caps.bench.studies.study import Report, StudyRun
 from caps.scoring import ModelConfig, ScoringConfig
 
 SHARES = (0.99, 0.9)  # the default, and one from which a range may differ to either side
 MODES = {"in hindsight": False, "live": True}
-LONGEST = 20_000  # rows of a series
 POINTS = 2.0  # that a share may be off
 
 
 def bands(run: StudyRun) -> Report:
     """The share of normal rows inside, by dataset, for each stated share and mode."""
-    files = [file for file in run.files if shape_of(file)[0] <= LONGEST]
     measured = []
-    for file in files:
+    for file in run.files:
         start, series = time.process_time(), load_series(file)
         measured.append(
             [_measure(series, share, causal) for share in SHARES for causal in MODES.values()]
         )
         inside = " ".join(f"{each[0]:.1f}" for each in measured[-1])
         run.say(f"{file.name}: {inside}; {time.process_time() - start:.0f} processor seconds")
-    paragraph = (
-        f"Fitted on the training part of each of {len(files)} series; "
-        f"{len(run.files) - len(files)} of more than {LONGEST:,} rows are left out."
-    )
-    tables = [_table([file.dataset for file in files], np.array(measured))] if files else []
+    paragraph = f"Fitted on the training part of each of {len(run.files)} series."
+    tables = [_table([file.dataset for file in run.files], np.array(measured))] if measured else []
     return Report("Bands", [paragraph], tables)
 
 

@@ -45,7 +45,7 @@ def several_channels(run: StudyRun) -> Report:
         Table(
             "multivariate",
             "Means, percent",
-            ["series", "number", "CAPS", "best published"],
+            ["series", "number", "CAPS", "best published", "ahead of the first by"],
             _means(table, published),
         ),
         Table(
@@ -152,13 +152,17 @@ def _means(table: pd.DataFrame, published: pd.DataFrame | None) -> list[list[Ent
     rows: list[list[Entry]] = []
     for name, group in groups.items():
         ours = mean_figure(100 * group.vus_pr.to_numpy(), group.dataset, over_series, digits=1)
-        best = "-"
+        best: Entry = "-"
+        ahead: Entry = "-"
         there = [] if published is None else group.name[group.name.isin(published.index)].tolist()
         if published is not None and there:
             theirs = 100 * published.loc[there].mean()
             first = theirs.sort_values(ascending=False).iloc[:BEST]
             best = ", ".join(f"{method} {value:.1f}" for method, value in first.items())
-        rows.append([str(name), str(len(group)), ours, best])
+            shared = group.set_index("name").loc[there]
+            difference = 100 * (shared.vus_pr - published.loc[there, first.index[0]])
+            ahead = mean_figure(difference.to_numpy(), shared.dataset, over_series, digits=1)
+        rows.append([str(name), str(len(group)), ours, best, ahead])
     return rows
 
 
