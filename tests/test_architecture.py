@@ -82,8 +82,10 @@ MAY_IMPORT = {
 }
 MAY_IMPORT["fitted_model"] = {"stream", "plots", "planned", "events", "scoring", "series"}
 MAY_IMPORT["store"] = {"events"}
+MAY_IMPORT["parameters"] = set()
 MAY_IMPORT["estimator"] = {
-    "fitted_model", "events", "scoring", "network", "neighbours", "realize", "series", "store",
+    "fitted_model", "parameters", "events", "scoring", "network", "neighbours", "realize",
+    "series", "store",
 }  # fmt: skip
 MAY_IMPORT["adapters"] = {"estimator", "scoring"}
 MAY_IMPORT["refit"] = {"estimator", "events", "planned", "scoring", "series", "store", "stream"}
