@@ -7,3 +7,11 @@ FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 Rows = NDArray[np.intp]
 Singles = NDArray[np.float32]
+
+
+def mean_of_known(table: FloatArray) -> FloatArray:
+    """The mean of each row over its finite values; not-a-number where there is none."""
+    known = np.isfinite(table)
+    count = known.sum(axis=1)
+    total = np.where(known, table, 0.0).sum(axis=1)
+    return np.asarray(np.where(count > 0, total / np.maximum(count, 1), np.nan))

@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
-from sklearn.exceptions import NotFittedError
 
 from caps.arrays import FloatArray
 from caps.events import EventConfig, KindOf
 from caps.fitted_model import FittedModel, configs_of, write_configs
+from caps.parameters import Parameters
 from caps.scoring import (
     OPTIONS,
     FitOptions,
@@ -32,7 +31,7 @@ from caps.scoring import (
     save_model,
     spans_of,
 )
-from caps.series import Series
+from caps.series import ReadOptions, Series
 from caps.store import Store
 
 if TYPE_CHECKING:
@@ -63,7 +62,7 @@ def _taking(
     return wrapped
 
 
-class CAPS(FittedModel, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+class CAPS(Parameters, FittedModel):
     """Label-free anomaly detection by context-anchored pair supervision.
 
     >>> from caps import CAPS
@@ -71,6 +70,11 @@ class CAPS(FittedModel, BaseEstimator):  # type: ignore[misc]  # scikit-learn ha
     >>> model.get_params()["alarms"]
     '1/day'
     """
+
+    columns: Any
+    time: Any
+    reading: ReadOptions
+    pretrained: "Pretrained | str | os.PathLike[str] | None"
 
     @_taking(FitOptions)  # scikit-learn, readers and type checkers see them in the signature
     def __init__(self, **options: Any) -> None:
@@ -136,7 +140,7 @@ class CAPS(FittedModel, BaseEstimator):  # type: ignore[misc]  # scikit-learn ha
     def _own_rows(self) -> Series:
         self._model()
         if not hasattr(self, "_given"):
-            raise NotFittedError(
+            raise _not_fitted(
                 "a saved model does not keep the rows of its fit: call decision_function or predict"
             )
         given: Series = self._given
@@ -146,10 +150,6 @@ class CAPS(FittedModel, BaseEstimator):  # type: ignore[misc]  # scikit-learn ha
         if hasattr(self, "fitted_"):
             return super()._repr_html_()
         return f"<pre>{escape(repr(self))}</pre>"
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
-        # That of scikit-learn draws the parameters alone.
-        return {"text/plain": repr(self), "text/html": self._repr_html_()}
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write the fitted model as a folder of safetensors and JSON."""
@@ -181,7 +181,7 @@ class CAPS(FittedModel, BaseEstimator):  # type: ignore[misc]  # scikit-learn ha
 
     def _model(self) -> Fitted:
         if not hasattr(self, "fitted_"):
-            raise NotFittedError("this CAPS is not fitted: call fit or load a saved model first")
+            raise _not_fitted("this CAPS is not fitted: call fit or load a saved model first")
         fitted: Fitted = self.fitted_
         return fitted
 
@@ -209,6 +209,13 @@ class CAPS(FittedModel, BaseEstimator):  # type: ignore[misc]  # scikit-learn ha
         if accuracy is None or accuracy < config.least_kind_accuracy:
             return None
         return _Kinds(self.pretrained, facts.get("weights"), config)
+
+
+def _not_fitted(problem: str) -> Exception:
+    from sklearn.exceptions import NotFittedError  # more than a second that fits do without
+
+    error: Exception = NotFittedError(problem)
+    return error
 
 
 class _Kinds:

@@ -30,7 +30,7 @@ def on_first_use(package: str) -> Callable[[str], Any]:
 @cache
 def homes(package: str) -> dict[str, str]:
     """The modules that a package's root imports its names from, read from its source."""
-    import ast  # half of the time of `import caps`
+    import ast  # 0.01 s, half of `import caps`
 
     with open(str(sys.modules[package].__file__), encoding="utf-8") as source:
         tree = ast.parse(source.read())

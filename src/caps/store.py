@@ -185,13 +185,7 @@ class Store:
     @property
     def feedback(self) -> FeedbackBook:
         """What people said of events."""
-        path = self.folder / FEEDBACK
-        try:
-            return FeedbackBook.from_list(parse_json(path.read_text(encoding="utf-8")))
-        except FileNotFoundError:
-            return FeedbackBook()
-        except (OSError, ValueError) as error:
-            raise ArtifactError(f"{path} cannot be read ({error})", "restore it") from None
+        return read_feedback(self.folder)
 
     def set_feedback(self, book: FeedbackBook) -> None:
         """Keep what people said, in place of that so far."""
@@ -227,6 +221,17 @@ class Store:
         with (self.folder / LOCK).open("a") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
+
+
+def read_feedback(folder: Path) -> FeedbackBook:
+    """What people said of the events of a model."""
+    path = folder / FEEDBACK
+    try:
+        return FeedbackBook.from_list(parse_json(path.read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        return FeedbackBook()
+    except (OSError, ValueError) as error:
+        raise ArtifactError(f"{path} cannot be read ({error})", "restore it") from None
 
 
 def add_line(path: Path, what: str, **facts: Any) -> None:

@@ -346,7 +346,7 @@ def test_lines_that_a_kill_left_untold_are_told_by_the_next_run(
             printed.append(line)
 
         given = watcher(folder, path, state, printed)
-        given.tell = tell
+        given.teller.show = tell
         with pytest.raises(Killed) if most < 1000 else nullcontext():
             given.run(lambda: False)
     lines = [json.loads(line) for line in printed]

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.utils import get_tags
 
 from caps import CAPS
 from caps.errors import InputError
@@ -85,3 +86,24 @@ def test_rules_of_events_are_whole_rows(value: Any) -> None:
 def test_known_anomalies_that_are_no_list_are_refused() -> None:
     with pytest.raises(InputError, match="give a list of"):
         CAPS().fit(np.arange(400.0), known_anomalies=5)
+
+
+def test_a_representation_tells_what_differs_from_the_defaults() -> None:
+    assert repr(CAPS()) == "CAPS()"
+    assert repr(CAPS(seed=3, alarms="1/day")) == "CAPS(alarms='1/day', seed=3)"
+    long = CAPS(alarms="1/day", train=0.5, columns=["a" * 40, "b" * 40])
+    assert eval(repr(long), {"CAPS": CAPS}).get_params() == long.get_params()
+    assert repr(long).count("\n     ") == 2
+
+
+def test_an_unknown_parameter_is_refused_and_nothing_is_set() -> None:
+    model = CAPS(seed=3)
+    with pytest.raises(InputError, match=r"no parameter 'sed': choose from .*\bseed\b"):
+        model.set_params(seed=4, sed=5)
+    assert model.seed == 3
+
+
+def test_scikit_learn_is_told_what_kind_of_estimator_it_is() -> None:
+    tags = get_tags(CAPS())
+    assert not tags.target_tags.required
+    assert tags.requires_fit

@@ -17,7 +17,7 @@ from caps.network import AUTO
 from caps.recover import Construction
 from caps.scoring import OPTIONS, FitOptions
 from caps.scoring.options import Construction as NamedConstruction
-from caps.serve.schemas import FitRequest
+from caps.serve.requests import FitRequest
 from untrained_weights import FAST, noisy_wave
 
 OFFERED = {name: option for name, option in OPTIONS.items() if option.given is not None}

@@ -78,7 +78,6 @@ def test_one_call_finds_scores_and_reports(
 
 def test_notebooks_show_models_and_findings(day_waves: pd.DataFrame, model: CAPS) -> None:
     assert "cpu, load" in model._repr_html_()
-    assert "cpu, load" in model._repr_mimebundle_()["text/html"]
     assert "CAPS" in CAPS(alarms="1/day")._repr_html_()
     named = day_waves.rename(columns={"cpu": "<b>cpu"})
     assert "&lt;b&gt;cpu" in CAPS(train=TRAIN).fit(named)._repr_html_()

@@ -14,7 +14,7 @@ from caps import CAPS
 from caps.export import OnnxModel
 
 FITTING = {
-    "fit", "fit_predict", "save", "load", "set_fit_request", "decision_scores_", "labels_",
+    "fit", "fit_predict", "save", "load", "decision_scores_", "labels_",
 }  # fmt: skip
 READING = {"load", "from_bytes"}
 

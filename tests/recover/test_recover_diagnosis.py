@@ -63,11 +63,11 @@ def test_nothing_known_selects_nothing_and_says_so(pretrained: Pretrained) -> No
     with pytest.raises(InputError, match="give one or more"):
         diagnose(pretrained, np.zeros((2, 256)), np.ones((1, 256), bool))
     with pytest.raises(InputError, match="name at least one"):
-        known_windows(np.zeros(500), None, [])
+        known_windows(np.zeros(500), [])
 
 
 def test_a_known_span_lies_in_the_middle_of_its_window() -> None:
-    windows, support = known_windows(np.arange(1000.0), None, [(500, 520), (0, 10), (995, 1000)])
+    windows, support = known_windows(np.arange(1000.0), [(500, 520), (0, 10), (995, 1000)])
     assert windows[:, 0].tolist() == [382, 0, 744]
     assert windows.shape == support.shape == (3, 256)
     assert windows[0][support[0]].tolist() == list(range(500, 520))
@@ -75,7 +75,7 @@ def test_a_known_span_lies_in_the_middle_of_its_window() -> None:
 
 
 def test_a_span_longer_than_a_window_is_covered_by_several() -> None:
-    windows, support = known_windows(np.arange(2000.0), None, [(300, 1000)])
+    windows, support = known_windows(np.arange(2000.0), [(300, 1000)])
     assert support.all()
     assert set(windows.ravel().tolist()) == set(range(300, 1000))
 
@@ -83,7 +83,7 @@ def test_a_span_longer_than_a_window_is_covered_by_several() -> None:
 def test_a_known_span_of_a_short_series_is_padded() -> None:
     values = np.arange(100.0)
     values[30:40] = np.nan
-    windows, support = known_windows(values, None, [(90, 100)])
+    windows, support = known_windows(values, [(90, 100)])
     assert windows.shape == (1, 256)
     assert np.isfinite(windows).all()
     assert np.flatnonzero(support[0]).tolist() == list(range(246, 256))
@@ -92,4 +92,4 @@ def test_a_known_span_of_a_short_series_is_padded() -> None:
 @pytest.mark.parametrize("span", [(5, 5), (-1, 4), (90, 101), (8, 3)])
 def test_a_span_outside_the_series_is_refused(span: tuple[int, int]) -> None:
     with pytest.raises(InputError, match="name rows of the series"):
-        known_windows(np.zeros(100), None, [span])
+        known_windows(np.zeros(100), [span])

@@ -1,7 +1,7 @@
 """The page in a real browser: it draws, zooms and follows the reader's colours and screen."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,44 +11,29 @@ from telemetry_report import telemetry_report
 
 from caps.report import Channel, Report, write_report
 from caps.scoring import Band
-from patience import PATIENCE, until
+from patience import until
+from watched_pages import DESKTOP, PHONE, Open, watched_pages
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 pytestmark = pytest.mark.slow
 
-Open = Callable[..., "Page"]
 RANGE = "document.getElementById('overview-chart').layout.xaxis.range"
-DESKTOP = {"width": 1280, "height": 900}
-PHONE = {"width": 390, "height": 844}
 
 
 @pytest.fixture
 def opened(browser: "Browser", month_page: Path) -> Iterator[Open]:
-    """Open a report; afterwards, nothing may have gone wrong or been fetched."""
-    faults: list[str] = []
-    contexts = []
+    """Open a report, which fetches nothing."""
+    with watched_pages(browser) as open_page:
 
-    def open_page(path: Path = month_page, **options: Any) -> "Page":
-        context = browser.new_context(**{"viewport": DESKTOP, **options})
-        contexts.append(context)
-        page = context.new_page()
-        page.on("console", lambda message: faults.append(f"{message.type}: {message.text}"))
-        page.on("pageerror", lambda error: faults.append(str(error)))
-        page.on("request", lambda request: faults.append(request.url))
-        page.goto(path.as_uri(), timeout=1000 * PATIENCE)
-        assert faults == [path.as_uri()]
-        faults.clear()
-        page.set_default_timeout(1000 * PATIENCE)
-        if options.get("java_script_enabled", True):
-            page.wait_for_selector(".tools:not([hidden])")
-        return page
+        def open_report(path: Path = month_page, **options: Any) -> "Page":
+            page = open_page(path.as_uri(), **options)
+            if options.get("java_script_enabled", True):
+                page.wait_for_selector(".tools:not([hidden])")
+            return page
 
-    yield open_page
-    for context in contexts:
-        context.close()
-    assert faults == []
+        yield open_report
 
 
 def moments(page: "Page") -> list[np.datetime64]:

@@ -12,7 +12,7 @@ from running_service import broken_table
 
 from caps.cli.deploy import TOKEN, serve
 from caps.serve import Settings
-from caps.serve.schemas import MOST_ROWS
+from caps.serve.requests import MOST_ROWS
 from patience import PATIENCE
 
 PAGE = (Path(__file__).parents[2] / "docs" / "serve.md").read_text(encoding="utf-8")

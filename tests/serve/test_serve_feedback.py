@@ -12,6 +12,7 @@ from running_service import csv_of, listening, settings, wait_for_fit
 
 from patience import PATIENCE, until, wait_until
 from recurring_series import BACKUPS, DAY, INCIDENT, TRAIN, backup, recurring
+from watched_pages import Open, watched_pages
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -45,6 +46,13 @@ def client(judged: str) -> Iterator[httpx.Client]:
         for each in client.get(f"{MODEL}/feedback").json():
             if each["revoked"] is None:
                 client.delete(f"{MODEL}/feedback/{each['id']}")
+
+
+@pytest.fixture
+def opened(browser: "Browser", judged: str) -> Iterator[Open]:
+    with watched_pages(browser) as open_page:
+        own = (judged, "blob:", "data:")
+        yield lambda **options: open_page(f"{judged}/#/models/disk", own, **options)
 
 
 def events(client: httpx.Client) -> list[dict[str, Any]]:
@@ -200,7 +208,7 @@ def notes(client: httpx.Client) -> list[str]:
 @pytest.mark.slow
 @pytest.mark.parametrize("width", [1280, 390])
 def test_on_the_page_a_version_is_compared_put_in_force_and_taken_back(
-    client: httpx.Client, judged: str, browser: "Browser", width: int, shot: Callable[..., None]
+    client: httpx.Client, opened: Open, width: int, shot: Callable[..., None]
 ) -> None:
     def in_force() -> str:
         listed = client.get(f"{MODEL}/versions").json()
@@ -212,13 +220,7 @@ def test_on_the_page_a_version_is_compared_put_in_force_and_taken_back(
     wait_for_fit(client, "disk")
     new = client.get(f"{MODEL}/versions").json()[-2]["fit"]  # the one in force is the last
     assert new != old
-    faults: list[str] = []
-    context = browser.new_context(viewport={"width": width, "height": 900})
-    page = context.new_page()
-    page.set_default_timeout(1000 * PATIENCE)
-    page.on("pageerror", lambda error: faults.append(str(error)))
-    page.on("console", lambda message: faults.append(f"{message.type}: {message.text}"))
-    page.goto(f"{judged}/#/models/disk")
+    page = opened(viewport={"width": width, "height": 900})
     rows, versions = page.locator(".event-row"), page.get_by_role("list", name="Versions")
     until(page, lambda: rows.count() == len(before))
     card = page.locator("section.card", has=versions)
@@ -239,22 +241,14 @@ def test_on_the_page_a_version_is_compared_put_in_force_and_taken_back(
     card.get_by_role("button", name="Put in force").click()
     until(page, lambda: in_force() == old and rows.count() == len(before))
     assert alarms(client) == before
-    context.close()
-    assert faults == []
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("width", [1280, 390])
 def test_on_the_page_an_event_is_dismissed_and_the_feedback_revoked(
-    client: httpx.Client, judged: str, browser: "Browser", width: int, shot: Callable[..., None]
+    client: httpx.Client, opened: Open, width: int, shot: Callable[..., None]
 ) -> None:
-    faults: list[str] = []
-    context = browser.new_context(viewport={"width": width, "height": 900})
-    page = context.new_page()
-    page.set_default_timeout(1000 * PATIENCE)
-    page.on("pageerror", lambda error: faults.append(str(error)))
-    page.on("console", lambda message: faults.append(f"{message.type}: {message.text}"))
-    page.goto(f"{judged}/#/models/disk")
+    page = opened(viewport={"width": width, "height": 900})
     rows = page.locator(".event-row")
     until(page, lambda: rows.count() == len(BACKUPS) + 1)
     rows.first.click()
@@ -270,8 +264,6 @@ def test_on_the_page_an_event_is_dismissed_and_the_feedback_revoked(
     page.get_by_role("list", name="Feedback").get_by_role("button", name="Revoke").last.click()
     until(page, lambda: page.locator(".event-row.silenced").count() == 0)
     assert len(alarms(client)) == len(BACKUPS) + 1
-    context.close()
-    assert faults == []
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """The page in a real browser: a person drops a CSV, fits, looks, marks, fits again, takes away."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,8 @@ import pandas as pd
 import pytest
 from running_service import LEVEL, broken_table, csv_of
 
-from patience import PATIENCE, until
+from patience import until
+from watched_pages import DESKTOP, PHONE, Open, watched_pages
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page, Route
@@ -20,38 +21,13 @@ pytestmark = pytest.mark.slow
 
 CHART = "document.querySelector('.chart')"
 THRESHOLD = f"{CHART}?.layout?.shapes?.find((shape) => shape.name === 'threshold')?.y0"
-PHONE = {"width": 390, "height": 844}
 
 
 @pytest.fixture
-def opened(browser: "Browser", address: str) -> Iterator[Callable[..., "Page"]]:
-    """Open the page; afterwards, nothing may have gone wrong or been fetched from elsewhere."""
-    faults: list[str] = []
-    contexts = []
-
-    def open_page(path: str = "", quiet: bool = True, **options: object) -> "Page":
-        context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})
-        contexts.append(context)
-        page = context.new_page()
-        page.set_default_timeout(1000 * PATIENCE)
-        if quiet:
-            page.on("console", lambda message: faults.append(f"{message.type}: {message.text}"))
-        page.on("pageerror", lambda error: faults.append(str(error)))
-        page.on(
-            "request",
-            lambda request: (
-                None
-                if request.url.startswith((address, "blob:", "data:"))
-                else faults.append(request.url)
-            ),
-        )
-        page.goto(f"{address}/{path}")
-        return page
-
-    yield open_page
-    for context in contexts:
-        context.close()
-    assert faults == []
+def opened(browser: "Browser", address: str) -> Iterator[Open]:
+    with watched_pages(browser) as open_page:
+        own = (address, "blob:", "data:")
+        yield lambda path="", **options: open_page(f"{address}/{path}", own, **options)
 
 
 def noted(threshold: float | None, seen: set[float]) -> bool:
@@ -82,7 +58,7 @@ def drag(page: "Page", left: float, right: float) -> None:
 
 
 def test_from_a_dropped_file_to_a_refit_and_downloads(
-    opened: Callable[..., "Page"], client: httpx.Client, tmp_path: Path
+    opened: Open, client: httpx.Client, tmp_path: Path
 ) -> None:
     page = opened()
     page.locator(".drop").wait_for()
@@ -172,9 +148,7 @@ def test_from_a_dropped_file_to_a_refit_and_downloads(
     assert "CAPS report" in (tmp_path / "report.html").read_text()
 
 
-def test_a_slow_proposal_leaves_what_the_user_chose(
-    opened: Callable[..., "Page"], client: httpx.Client
-) -> None:
+def test_a_slow_proposal_leaves_what_the_user_chose(opened: Open, client: httpx.Client) -> None:
     assert client.post("/v1/series?name=slow", content=csv_of(broken_table())).status_code == 201
     page = opened()
     held: list[Route] = []
@@ -192,7 +166,7 @@ def test_a_slow_proposal_leaves_what_the_user_chose(
     client.delete("/v1/series/slow")
 
 
-def test_a_file_that_cannot_be_read_says_why(opened: Callable[..., "Page"]) -> None:
+def test_a_file_that_cannot_be_read_says_why(opened: Open) -> None:
     page = opened(quiet=False)  # chromium itself writes refused requests to the console
     page.locator(".drop").wait_for()
     page.set_input_files(
@@ -203,9 +177,9 @@ def test_a_file_that_cannot_be_read_says_why(opened: Callable[..., "Page"]) -> N
     page.locator(".drop").wait_for()
 
 
-@pytest.mark.parametrize("size", [{"width": 1280, "height": 900}, PHONE], ids=["desk", "phone"])
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desk", "phone"])
 def test_a_refusal_names_a_field_of_the_page_that_reads_the_file(
-    opened: Callable[..., "Page"], client: httpx.Client, size: dict[str, int]
+    opened: Open, client: httpx.Client, size: dict[str, int]
 ) -> None:
     table = broken_table(60).sample(frac=1, random_state=0)
     file = {"name": "shuffled.csv", "mimeType": "text/csv", "buffer": csv_of(table)}
@@ -225,9 +199,7 @@ def test_a_refusal_names_a_field_of_the_page_that_reads_the_file(
             client.delete(f"/v1/series/{name}")
 
 
-def test_a_million_rows_zoom_to_the_single_spike(
-    opened: Callable[..., "Page"], client: httpx.Client
-) -> None:
+def test_a_million_rows_zoom_to_the_single_spike(opened: Open, client: httpx.Client) -> None:
     values = np.sin(np.arange(1_000_000) / 500)
     values[777_777] = 9.0
     text = "value\n" + "\n".join(f"{value:.4f}" for value in values)
@@ -249,7 +221,7 @@ def test_a_million_rows_zoom_to_the_single_spike(
     client.delete("/v1/series/long")
 
 
-def test_the_pointer_reads_the_time_of_day(opened: Callable[..., "Page"]) -> None:
+def test_the_pointer_reads_the_time_of_day(opened: Open) -> None:
     page = opened("#/models/pump")
     page.locator(".chart .js-line").first.wait_for()
     box = page.locator(".chart .nsewdrag").first.bounding_box()
@@ -267,7 +239,7 @@ def test_the_pointer_reads_the_time_of_day(opened: Callable[..., "Page"]) -> Non
     assert page.locator(".legend .key.range").first.is_visible()
 
 
-def test_deleting_asks_first(opened: Callable[..., "Page"], client: httpx.Client) -> None:
+def test_deleting_asks_first(opened: Open, client: httpx.Client) -> None:
     client.post("/v1/series?name=old", content=csv_of(broken_table(60))).raise_for_status()
     page = opened()
     for answer, left in (("Keep it", True), ("Delete", False)):
@@ -278,9 +250,7 @@ def test_deleting_asks_first(opened: Callable[..., "Page"], client: httpx.Client
         assert (client.get("/v1/series/old").status_code == 200) == left
 
 
-def test_a_fit_under_way_can_be_cancelled(
-    opened: Callable[..., "Page"], client: httpx.Client
-) -> None:
+def test_a_fit_under_way_can_be_cancelled(opened: Open, client: httpx.Client) -> None:
     before = client.get("/v1/models/pump").json() | {"fit": None}
     page = opened("#/models/pump")
     page.get_by_role("button", name="Fit again").click()
@@ -291,7 +261,7 @@ def test_a_fit_under_way_can_be_cancelled(
 
 
 def test_of_many_columns_some_are_drawn_and_others_can_be_chosen(
-    opened: Callable[..., "Page"], client: httpx.Client
+    opened: Open, client: httpx.Client
 ) -> None:
     values = np.random.default_rng(0).normal(size=(200, 20))
     table = pd.DataFrame(values, columns=[f"host{number:02d}" for number in range(20)])
@@ -306,9 +276,7 @@ def test_of_many_columns_some_are_drawn_and_others_can_be_chosen(
     client.delete("/v1/series/hosts")
 
 
-def test_a_new_file_is_scored_by_a_model_that_is_there(
-    opened: Callable[..., "Page"], client: httpx.Client
-) -> None:
+def test_a_new_file_is_scored_by_a_model_that_is_there(opened: Open, client: httpx.Client) -> None:
     table = broken_table(400)
     table.loc[200:219, "heat"] += 8
     page = opened("#/models/pump", quiet=False)
@@ -343,7 +311,7 @@ def overlapping(page: "Page") -> list[str]:
     return found
 
 
-def test_a_phone_shows_one_column_and_dark_is_dark(opened: Callable[..., "Page"]) -> None:
+def test_a_phone_shows_one_column_and_dark_is_dark(opened: Open) -> None:
     page = opened(
         "#/models/pump", viewport=PHONE, has_touch=True, is_mobile=True, color_scheme="dark"
     )

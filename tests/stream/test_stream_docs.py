@@ -11,7 +11,7 @@ from caps.stream.arrivals import Counts
 from caps.stream.config import StreamConfig
 from caps.watch.incidents import LONGEST
 from caps.watch.remarks import SILENT
-from caps.watch.webhook import MOST, TIMEOUT
+from caps.watch.sinks import MOST, TIMEOUT
 
 PAGE = (Path(__file__).parents[2] / "docs" / "streaming.md").read_text(encoding="utf-8")
 PROSE = " ".join(PAGE.split())

@@ -15,8 +15,13 @@ from caps.bench.rendering import Entry, Table
 from caps.bench.studies.study import Report, StudyRun
 from caps.errors import CapsError
 from caps.metrics import WindowRule, acf_window, vus
-from tools.published.figures import published_methods, read_manifest
-from tools.published.light_methods import NEAR
+from tools.published.figures import (
+    AGREEMENT,
+    NEAR,
+    agreement,
+    published_methods,
+    read_manifest,
+)
 
 SEEDS = {"kmeansad-tab": 5, "mmpad-tsb": 1, "poly-tsb": 1, "kshapead-tsb": 1}
 # The rule for the VUS window at the time of the figures; authors submitted those of 2026.
@@ -100,19 +105,9 @@ def _summary(table: pd.DataFrame) -> Table:
     rows: list[list[Entry]] = []
     for name, each in table.groupby("method", sort=False):
         outside = _outside(each).clip(lower=0)
-        rows.append(
-            [
-                str(name),
-                str(len(each)),
-                str(SEEDS[str(name)]),
-                f"{each['ours'].mean():.4f}",
-                f"{each['theirs'].mean():.4f}",
-                f"{(outside <= NEAR).mean():.0%}",
-                f"{outside.max():.4f}",
-            ]
-        )
-    header = ["method", "series", "seeds", "mean, ours", "mean, published"]
-    header += [f"within {NEAR}", "farthest"]
+        seeds = str(SEEDS[str(name)])
+        rows.append([str(name), str(len(each)), seeds, *agreement(each, outside)])
+    header = ["method", "series", "seeds", *AGREEMENT]
     return Table("board", "Published and ours", header, rows)
 
 

@@ -5,9 +5,23 @@ from pathlib import Path
 import pandas as pd
 
 from caps.bench.published import read_series_figures
+from caps.bench.rendering import Entry
 from caps.bench.studies.study import StudyRun
 from caps.bench.tables import build_tables
 from caps.errors import InputError
+
+NEAR = 0.01  # of VUS-PR: figures that agree
+AGREEMENT = ["mean, ours", "mean, published", f"within {NEAR}", "largest difference"]
+
+
+def agreement(series: pd.DataFrame, apart: "pd.Series[float]") -> list[Entry]:
+    """Entries below `AGREEMENT` for `ours` and `theirs` of every series, and how far apart."""
+    return [
+        f"{series['ours'].mean():.4f}",
+        f"{series['theirs'].mean():.4f}",
+        f"{(apart <= NEAR).mean():.1%}",
+        f"{apart.max():.4f}",
+    ]
 
 
 def published_methods(path: Path | None) -> pd.DataFrame:

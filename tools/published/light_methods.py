@@ -9,7 +9,7 @@ from caps.bench.published import series_figures
 from caps.bench.rendering import Entry, Table
 from caps.bench.studies.study import Report, StudyRun
 from caps.metrics import acf_window, vus
-from tools.published.figures import published_methods, read_manifest
+from tools.published.figures import AGREEMENT, agreement, published_methods, read_manifest
 
 NAMES = (
     "lof-tsb",
@@ -23,7 +23,6 @@ NAMES = (
     "mmpad-tsb",
 )
 LONGEST, QUICK_LONGEST = 10_000, 2_000  # rows
-NEAR = 0.01
 
 
 def light_methods(run: StudyRun) -> Report:
@@ -47,19 +46,8 @@ def light_methods(run: StudyRun) -> Report:
     rows: list[list[Entry]] = []
     for (name, column), each in table.groupby(["method", "theirs_name"], sort=False):
         apart = np.abs(each["ours"] - each["theirs"])
-        rows.append(
-            [
-                name,
-                str(column),
-                str(len(each)),
-                f"{each['ours'].mean():.4f}",
-                f"{each['theirs'].mean():.4f}",
-                f"{(apart <= NEAR).mean():.1%}",
-                f"{apart.max():.4f}",
-            ]
-        )
-    header = ["method", "TSB-AD's name", "series", "mean, ours", "mean, published"]
-    header += [f"within {NEAR}", "largest difference"]
+        rows.append([name, str(column), str(len(each)), *agreement(each, apart)])
+    header = ["method", "TSB-AD's name", "series", *AGREEMENT]
     return Report(
         "Light methods against TSB-AD",
         [

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from caps.arrays import FloatArray
-from caps.baselines.protocol import bridged, checked, not_fitted
+from caps.baselines.protocol import checked, scorable
 from caps.metrics import acf_window
 from caps.series import pad_short, reassemble
 
@@ -36,9 +36,7 @@ class Mmpad:
 
     def score(self, series: FloatArray) -> FloatArray:
         """The mean over the subsequences that hold a row, from 0 to 1."""
-        if self.channels is None:
-            raise not_fitted()
-        series = bridged(checked(series, self.channels))
+        series = scorable(series, self.channels)
         size = max(SHORTEST, acf_window(series))
         padded = pad_short(series, 2 * size)
         neighbours = NEIGHBOURS if self.channels == 1 else NEIGHBOURS_MANY

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from caps.arrays import FloatArray
-from caps.baselines.protocol import bridged, checked, not_fitted
+from caps.baselines.protocol import bridged, checked, scorable
 from caps.metrics import acf_window
 
 CHUNK = 4096  # windows at once
@@ -35,9 +35,7 @@ class OneLiner(ABC):
 
     def score(self, series: FloatArray) -> FloatArray:
         """One score a row."""
-        if self.channels is None:
-            raise not_fitted()
-        return self.line(bridged(checked(series, self.channels)))
+        return self.line(scorable(series, self.channels))
 
     @abstractmethod
     def line(self, series: FloatArray) -> FloatArray:

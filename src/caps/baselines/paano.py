@@ -20,7 +20,7 @@ from torch.nn import functional
 
 from caps.arrays import FloatArray
 from caps.baselines.patch_bank import Metric, PatchBank, amplitude, local_amplitude
-from caps.baselines.protocol import bridged, checked, not_fitted
+from caps.baselines.protocol import bridged, checked, scorable
 from caps.series import pad_short, reassemble
 from caps.training import Batches, Schedule, seeded, train
 
@@ -131,9 +131,7 @@ class PaAno:
 
     def score(self, series: FloatArray) -> FloatArray:
         """One score a row."""
-        if self.channels is None:
-            raise not_fitted()
-        series = bridged(checked(series, self.channels))
+        series = scorable(series, self.channels)
         if not self.amplitude:
             return self._distances(series)
         parts = (self._parts(series) - self.level[:, None]) / self.std[:, None]

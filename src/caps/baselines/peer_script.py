@@ -58,7 +58,7 @@ def scores_of(name: str, settings: dict[str, Any], train: Any, series: Any) -> A
 
 def main(folder: Path) -> None:
     """Carry out the order in the folder."""
-    # Seconds that reading the constants of this module does without.
+    # Some seconds that reading the constants of this module does without.
     import numpy as np
     import torch
 

@@ -52,6 +52,13 @@ def bridged(values: FloatArray) -> FloatArray:
     return np.ascontiguousarray(bridge(values.T).T)
 
 
+def scorable(values: FloatArray, channels: int | None) -> FloatArray:
+    """What a method that was fitted on so many channels scores, without gaps."""
+    if channels is None:
+        raise not_fitted()
+    return bridged(checked(values, channels))
+
+
 def not_fitted() -> InputError:
     """The error of a method that is asked for scores first."""
     return InputError("the method is not fitted", "call fit first")

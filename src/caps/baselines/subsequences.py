@@ -14,7 +14,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from caps.arrays import FloatArray
 from caps.baselines.points import Judge
-from caps.baselines.protocol import bridged, checked, not_fitted
+from caps.baselines.protocol import bridged, checked, scorable
 from caps.metrics import acf_window
 from caps.series import pad_short, reassemble
 
@@ -66,9 +66,7 @@ class Subsequences:
 
     def score(self, series: FloatArray) -> FloatArray:
         """The scores of the subsequences around each row."""
-        if self.channels is None:
-            raise not_fitted()
-        series = self._levelled(bridged(checked(series, self.channels)), learn=self.whole)
+        series = self._levelled(scorable(series, self.channels), learn=self.whole)
         if self.whole:
             self.size = self._plan.size(series)
             self._learn(subsequences(series, self.size))

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 
-from caps.arrays import FloatArray
+from caps.arrays import FloatArray, mean_of_known
 from caps.bench.rendering import Figure, figure
 
 DRAWS, COVERAGE = 2000, 95  # of the bootstrap, in percent
@@ -21,13 +21,13 @@ def over_series(values: FloatArray, datasets: "pd.Series[str]") -> FloatArray:
     """The mean, then those of resampled series."""
     rng = np.random.default_rng(0)
     drawn = rng.integers(len(values), size=(DRAWS, len(values)))
-    return _mean_of_rows(values[np.vstack([np.arange(len(values)), drawn])])
+    return mean_of_known(values[np.vstack([np.arange(len(values)), drawn])])
 
 
 def over_datasets(values: FloatArray, datasets: "pd.Series[str]") -> FloatArray:
     """The mean of the means of datasets, then those of series resampled within datasets."""
     own = [values[(datasets == name).to_numpy()] for name in sorted(set(datasets))]
-    return _mean_of_rows(np.stack([over_series(each, datasets) for each in own], axis=1))
+    return mean_of_known(np.stack([over_series(each, datasets) for each in own], axis=1))
 
 
 def mean_figure(
@@ -38,13 +38,10 @@ def mean_figure(
     defined = means[1:][np.isfinite(means[1:])]
     if not len(defined):
         return figure(float("nan"))
-    low, high = np.percentile(defined, [(100 - COVERAGE) / 2, (100 + COVERAGE) / 2])
-    return figure(float(means[0]), digits, interval=(float(low), float(high)))
+    return figure(float(means[0]), digits, interval=interval(defined))
 
 
-def _mean_of_rows(table: FloatArray) -> FloatArray:
-    """Means without what is undefined; undefined where all is."""
-    known = np.isfinite(table)
-    count = known.sum(axis=1)
-    total = np.where(known, table, 0.0).sum(axis=1)
-    return np.asarray(np.where(count > 0, total / np.maximum(count, 1), np.nan))
+def interval(drawn: FloatArray) -> tuple[float, float]:
+    """Holds the middle `COVERAGE` percent of what was drawn."""
+    low, high = np.percentile(drawn, [(100 - COVERAGE) / 2, (100 + COVERAGE) / 2])
+    return float(low), float(high)

@@ -172,7 +172,7 @@ def refit(
         keep: Versions to keep of each; the one in force and the one before it stay in any case.
         toml: caps.toml, which says all of this: its sources, models and [refits].
     """
-    # Here, as other commands do without them.
+    # A second that --help and the other commands of a fleet do without.
     from caps.cli.refits import fleet_of, show
     from caps.jobs import Lost, open_engine, run_tasks
     from caps.renewal import put_in_force, renew

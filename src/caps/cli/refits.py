@@ -1,6 +1,7 @@
 """`caps fleet refit`: which models, and what is shown of the new versions."""
 
 import json
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -27,8 +28,6 @@ def fleet_of(
     if toml is not None:
         if source is not None or models is not None or refits != Refits():
             raise InputError("--config and other options at once", "say everything in the file")
-        import time  # where it is needed: the name is an option of the command
-
         return renewals(read_config(toml), time.time())
     if source is None or models is None:
         raise InputError("nothing to fit again", "name the recent past and --models, or --config")

@@ -164,7 +164,7 @@ def watch(
         )
     run_round = None
     if chosen.refits:
-        from caps.renewal import renew_round  # scikit-learn, which exported models do without
+        from caps.renewal import renew_round  # scikit-learn: a second for others
 
         run_round = renew_round
     told = partial(print, flush=True)

@@ -39,9 +39,7 @@ class AlarmChange:
         return {**listed, "kept": self.kept, "rows": list(self.rows), "since": self.since}
 
 
-def changed_alarms(
-    before: Analysis, after: Analysis, last: np.timedelta64 | None = MONTH
-) -> AlarmChange:
+def changed_alarms(before: Analysis, after: Analysis) -> AlarmChange:
     """What the alarms of `after` have and lack beside those of `before`, on the same rows.
 
     Of the last month where rows have times, of all rows where they have none. An alarm is kept
@@ -49,8 +47,8 @@ def changed_alarms(
     """
     series = before.series
     first, since = 0, None
-    if series.time is not None and last is not None:
-        first = int(np.searchsorted(series.time, series.time[-1] - last))
+    if series.time is not None:
+        first = int(np.searchsorted(series.time, series.time[-1] - MONTH))
         since = write_moment(series.time[first], "m", timezone=series.timezone)
     old, new = (
         [event for event in each.events if event.alarm and event.end > first]

@@ -192,7 +192,7 @@ def _keep(model: "CAPS", series: Series, folder: Path) -> None:
     if not Store.is_at(folder):
         model.save(folder)
         return
-    from caps.refit import fitted_on  # as the estimator
+    from caps.refit import fitted_on  # as the estimator: a second
 
     facts = fitted_on(model, series)
     made = Store(folder).add(model.save, why="asked for", source="fleet", **facts)

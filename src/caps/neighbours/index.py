@@ -92,11 +92,26 @@ def _mean(subsequences: Singles) -> Singles:
 
 
 @dataclass(frozen=True, eq=False)
-class SubsequenceIndex:
-    """Subsequences of one length."""
+class Subsequences:
+    """Where subsequences of one length begin."""
 
     length: int
-    starts: Rows  # rows of the training part where they begin, rising
+    starts: Rows  # rows of the training part, rising
+
+    def overlapping(self, starts: Rows, beside: int = 0) -> Zone:
+        """Which of the index, first and last exclusive, overlap those that begin at `starts`.
+
+        `beside` rows on either side of them count as theirs.
+        """
+        reach = self.length + beside
+        first = np.searchsorted(self.starts, starts - reach, side="right")
+        return first, np.searchsorted(self.starts, starts + reach, side="left")
+
+
+@dataclass(frozen=True, eq=False)
+class SubsequenceIndex(Subsequences):
+    """Subsequences of one length."""
+
     subsequences: Singles  # (subsequence, segment)
     least_std: float
     divisions: int = 1  # equal spans: what happened once in training is in one of them only
@@ -134,15 +149,6 @@ class SubsequenceIndex:
     def neighbour_distance(self) -> FloatArray:
         """The distance of each to its nearest that does not overlap it (form, subsequence)."""
         return self.query(self.subsequences, self.overlapping(self.starts)).distance
-
-    def overlapping(self, starts: Rows, beside: int = 0) -> Zone:
-        """Which of the index, first and last exclusive, overlap those that begin at `starts`.
-
-        `beside` rows on either side of them count as theirs.
-        """
-        reach = self.length + beside
-        first = np.searchsorted(self.starts, starts - reach, side="right")
-        return first, np.searchsorted(self.starts, starts + reach, side="left")
 
     def query(
         self, queries: Singles, exclusion_zone: Zone | None = None, *, exact: bool = False

@@ -8,18 +8,16 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from caps.arrays import FloatArray, Rows, Singles
 from caps.neighbours.config import NeighbourConfig
-from caps.neighbours.index import Zone
+from caps.neighbours.index import Subsequences, Zone
 from caps.series import bridge
 
 AT_ONCE = 256  # subsequences that are looked up at a time
 
 
 @dataclass(frozen=True, eq=False)
-class JointIndex:
+class JointIndex(Subsequences):
     """Subsequences of one length, of all channels together."""
 
-    length: int
-    starts: Rows  # rows of the training part where they begin, rising
     subsequences: Singles  # (subsequence, channel, row)
 
     @classmethod
@@ -35,15 +33,6 @@ class JointIndex:
             starts = starts[np.linspace(0, len(starts) - 1, config.index_size).astype(np.intp)]
         bridged = np.asarray(bridge(rows.T).T, dtype=np.float64)
         return cls(length, starts, joint_subsequences(bridged, starts, length))
-
-    def overlapping(self, starts: Rows, beside: int = 0) -> Zone:
-        """Which of the index, first and last exclusive, overlap those that begin at `starts`.
-
-        `beside` rows on either side of them count as theirs.
-        """
-        reach = self.length + beside
-        first = np.searchsorted(self.starts, starts - reach, side="right")
-        return first, np.searchsorted(self.starts, starts + reach, side="left")
 
     def distances(self, queries: Singles, exclusion_zone: Zone | None = None) -> FloatArray:
         """How far each channel is from where the nearest of all has it (query, channel).

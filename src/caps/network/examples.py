@@ -39,27 +39,9 @@ def references_in(
     rng: np.random.Generator,
 ) -> References | None:
     """At most `limit` references inside the blocks, trimmed; None where gaps leave none."""
-    parts = []
-    for block in blocks:
-        try:
-            part = reference_windows(values[block], size=window, limit=limit, rng=rng)
-        except InputError:  # all gap
-            continue
-        parts.append(replace(part, starts=part.starts + block.start))
-    if not parts:
-        return None
-    whole = _together(parts)
-    if len(whole) > limit:
-        whole = whole[np.sort(rng.choice(len(whole), limit, replace=False))]
-    return trim_references(whole, rng=rng)
-
-
-def _together(parts: list[References]) -> References:
-    return References(
-        np.concatenate([part.windows for part in parts]),
-        np.concatenate([part.starts for part in parts]),
-        np.concatenate([part.trusted for part in parts]),
-    )
+    found = [_references(values, block, window, limit, rng) for block in blocks]
+    whole = _together([part for part in found if part is not None], limit, rng)
+    return None if whole is None else trim_references(whole, rng=rng)
 
 
 def held_references(
@@ -77,18 +59,39 @@ def held_references(
     """
     parts = []
     for block in blocks:
-        start, stop = max(0, block.start - window), min(len(values), block.stop + window)
-        try:
-            part = reference_windows(values[start:stop], size=window, limit=limit, rng=rng)
-        except InputError:  # all gap
-            continue
-        rows = part.starts[:, None] + start + np.arange(window)
-        trusted = part.trusted & (rows >= block.start) & (rows < block.stop)
-        kept = trusted.mean(axis=1) >= least
-        parts.append(replace(part, starts=part.starts + start, trusted=trusted)[kept])
+        around = slice(max(0, block.start - window), min(len(values), block.stop + window))
+        part = _references(values, around, window, limit, rng)
+        if part is not None:
+            rows = part.starts[:, None] + np.arange(window)
+            trusted = part.trusted & (rows >= block.start) & (rows < block.stop)
+            parts.append(replace(part, trusted=trusted)[trusted.mean(axis=1) >= least])
+    return _together(parts, limit, rng)
+
+
+def _references(
+    values: NDArray[np.float64],
+    block: slice,
+    window: int,
+    limit: int,
+    rng: np.random.Generator,
+) -> References | None:
+    """At most `limit` references inside one block; None where it is all gap."""
+    try:
+        part = reference_windows(values[block], size=window, limit=limit, rng=rng)
+    except InputError:
+        return None
+    return replace(part, starts=part.starts + block.start)
+
+
+def _together(parts: list[References], limit: int, rng: np.random.Generator) -> References | None:
+    """At most `limit` of them all, drawn at random; None where there are none."""
     if not any(map(len, parts)):
         return None
-    whole = _together(parts)
+    whole = References(
+        np.concatenate([part.windows for part in parts]),
+        np.concatenate([part.starts for part in parts]),
+        np.concatenate([part.trusted for part in parts]),
+    )
     if len(whole) > limit:
         whole = whole[np.sort(rng.choice(len(whole), limit, replace=False))]
     return whole

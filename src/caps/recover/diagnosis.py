@@ -34,24 +34,20 @@ def diagnose(
 
 
 def known_windows(
-    values: np.ndarray,
-    observed: np.ndarray | None,
-    spans: Sequence[tuple[int, int]],
-    *,
-    size: int = WINDOW,
+    values: np.ndarray, spans: Sequence[tuple[int, int]], *, size: int = WINDOW
 ) -> tuple[np.ndarray, np.ndarray]:
     """Windows around spans of rows [start, end) of one scaled channel, and their supports.
 
     A span sits in the middle of its window where the series allows; one longer than a window is
     covered by several.
 
-    >>> windows, support = known_windows(np.arange(9.0), None, [(4, 6)], size=4)
+    >>> windows, support = known_windows(np.arange(9.0), [(4, 6)], size=4)
     >>> windows.tolist(), support.tolist()
     ([[3.0, 4.0, 5.0, 6.0]], [[False, True, True, False]])
     """
     if not spans:
         raise InputError("no known anomaly was named", "name at least one span of rows")
-    filled, _ = readable(values, observed)
+    filled, _ = readable(values)
     padding = max(0, size - len(filled))
     padded = pad_short(filled, size)
     windows, supports = [], []

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from caps.recover.injection import Rule, Site, rewritten
+from caps.recover.injection import Rule, Site, cut_and_paste, rewritten
 from caps.recover.pairs import NO_MODE, PairSet, local_std, strength, visible
 from caps.recover.references import References
 
@@ -70,12 +70,9 @@ def own_pairs(references: References, count: int, seed: int) -> PairSet:
 
 def joined_segment(site: Site, rng: np.random.Generator) -> np.ndarray:
     """A segment of the own windows, tilted so that it begins and ends where the window did."""
-    length = site.stop - site.start
-    donor = site.own[rng.integers(len(site.own))]
-    first = int(rng.integers(len(donor) - length + 1))
-    segment = donor[first : first + length]
+    segment = cut_and_paste(site, rng)
     ends = site.values[[0, -1]] - segment[[0, -1]]
-    return np.asarray(segment + np.linspace(ends[0], ends[1], length))
+    return np.asarray(segment + np.linspace(ends[0], ends[1], len(segment)))
 
 
 def _short(support: np.ndarray, most: int, rng: np.random.Generator) -> np.ndarray:

@@ -52,18 +52,16 @@ class References:
 
 def reference_windows(
     values: np.ndarray,
-    observed: np.ndarray | None = None,
     *,
     size: int = WINDOW,
-    stride: int = STRIDE,
     limit: int = LIMIT,
     rng: np.random.Generator,
 ) -> References:
     """The references of one scaled channel (time,): at most `limit`, chosen at random."""
     if limit < 1:
         raise InputError(f"at most {limit} references", "allow at least one")
-    filled, seen = readable(values, observed)
-    starts = window_starts(len(filled), size, stride)
+    filled, seen = readable(values)
+    starts = window_starts(len(filled), size, STRIDE)
     if len(starts) < FEW:
         starts = window_starts(len(filled), size, 1)
     padding = max(0, size - len(filled))
@@ -82,20 +80,11 @@ def reference_windows(
     return References(filled[rows].astype(np.float32), starts, seen[rows])
 
 
-def readable(
-    values: np.ndarray, observed: np.ndarray | None = None
-) -> tuple[np.ndarray, np.ndarray]:
+def readable(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """One channel with its gaps bridged, and which of its rows were observed."""
     if values.ndim != 1:
         raise InputError(f"values of shape {values.shape}", "give one channel at a time: (time,)")
     seen = np.isfinite(values)
-    if observed is not None:
-        if observed.shape != values.shape:
-            raise InputError(
-                f"{observed.shape} marks of what was observed for {values.shape} values",
-                "give one mark for each value",
-            )
-        seen = seen & observed
     if not seen.any():
         raise InputError("no value was observed", "give a training part with observed values")
     return bridge(np.where(seen, values, np.nan)), seen

@@ -40,9 +40,7 @@ def find_counters(
     train: Series, known: Sequence[tuple[int, int]], config: CounterConfig
 ) -> tuple[str, ...]:
     """The counters among the channels of a training part; `known` anomalies are left out."""
-    clean = train.values.copy()
-    for start, end in known:
-        clean[start:end] = np.nan
+    clean = train.values_without(known)
     return tuple(
         name for column, name in enumerate(train.channels) if is_counter(clean[:, column], config)
     )

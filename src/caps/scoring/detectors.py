@@ -205,7 +205,7 @@ class Detectors:
         windows, supports = [], []
         for start, end in self.part.known:
             values = scaled[:, self._loudest(scaled, start, end)]
-            found = known_windows(values, None, [(start, end)], size=self.config.window)
+            found = known_windows(values, [(start, end)], size=self.config.window)
             windows.append(found[0])
             supports.append(found[1])
         return diagnose(self.pretrained, np.concatenate(windows), np.concatenate(supports))

@@ -104,12 +104,7 @@ def rows_to_learn(
         return _told(Learned(0, end, rows, remedy=ANOTHER if train is None else ""), series)
     if options.counters:
         series = with_rates(series, find_counters(series, known, options.config.counters))
-    values = series.values
-    if known:
-        values = values.copy()
-        for start, end in known:
-            values[start:end] = np.nan
-    found = steady_stretch(values, config or SteadyConfig())
+    found = steady_stretch(series.values_without(known), config or SteadyConfig())
     change = "" if found.change is None else _moment(series, found.change, "m")
     why = _WHY[found.why].format(change=change)
     return _told(Learned(found.start, found.end, rows, why=why, remedy=ANOTHER), series)

@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from caps.arrays import BoolArray, FloatArray
+from caps.arrays import BoolArray, FloatArray, mean_of_known
 from caps.scoring.config import SteadyConfig
 
 Why = Literal["half", "before", "after", "short", "restless"]
@@ -95,9 +95,9 @@ class _Blocks:
         scaled = (scaled - np.nanmean(scaled)) / np.nanstd(scaled)
         steps = np.abs(np.diff(scaled, prepend=np.nan))
         rows, steps = (each[: self.count * self.size].reshape(shape) for each in (scaled, steps))
-        level = _mean(rows)
-        std = np.sqrt(_mean((rows - level[:, None]) ** 2))
-        features = np.stack([level, std, _mean(steps)])
+        level = mean_of_known(rows)
+        std = np.sqrt(mean_of_known((rows - level[:, None]) ** 2))
+        features = np.stack([level, std, mean_of_known(steps)])
         features[:, np.isfinite(rows).mean(axis=1) < config.least_observed] = np.nan
         return features
 
@@ -161,11 +161,3 @@ def _slopes(level: FloatArray, before: int) -> FloatArray:
     found = np.zeros(len(level))
     found[known] = np.nanmedian(slopes[known], axis=1)
     return found
-
-
-def _mean(rows: FloatArray) -> FloatArray:
-    """Of the values known of each row; not-a-number where there is none."""
-    known = np.isfinite(rows)
-    count = known.sum(axis=1)
-    total = np.where(known, rows, 0.0).sum(axis=1)
-    return np.where(count > 0, total / np.maximum(count, 1), np.nan)

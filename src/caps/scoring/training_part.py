@@ -34,10 +34,7 @@ class TrainingPart:
     @cached_property
     def clean(self) -> FloatArray:
         """The values of training, not-a-number in known anomalies."""
-        clean = self.train.values.copy()
-        for start, end in self.known:
-            clean[start:end] = np.nan
-        return clean
+        return self.train.values_without(self.known)
 
     @cached_property
     def scaler(self) -> Scaler:

@@ -1,6 +1,6 @@
 """`Series`: measurements over time, with a mask for what was not observed."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Any
@@ -132,6 +132,13 @@ class Series:
                 "split so that both parts have rows",
             )
         return self[:row], self[row:]
+
+    def values_without(self, spans: Iterable[tuple[int, int]]) -> FloatArray:
+        """The values, not-a-number in spans of rows [start, end)."""
+        values = self.values.copy()
+        for start, end in spans:
+            values[start:end] = np.nan
+        return values
 
     def training_part(self, at: int | float | str | date | np.datetime64 | None) -> "Series":
         """The first part of `split(at)`; all rows for None or "all"."""

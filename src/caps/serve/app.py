@@ -16,6 +16,7 @@ from starlette.responses import PlainTextResponse, Response
 
 import caps
 from caps.errors import CapsError
+from caps.serve.answers import problems
 from caps.serve.claim import claimed
 from caps.serve.feedback_routes import feedback_routes
 from caps.serve.guard import Guard
@@ -23,7 +24,6 @@ from caps.serve.model_routes import model_routes
 from caps.serve.page import page_routes
 from caps.serve.refits import Schedule
 from caps.serve.refusals import FULL, Refusal, answer, disk_full
-from caps.serve.schemas import problems
 from caps.serve.series_routes import series_routes
 from caps.serve.service import Service
 from caps.serve.settings import Settings

@@ -7,18 +7,11 @@ from fastapi import APIRouter, Query
 
 from caps.errors import InputError
 from caps.events import AlarmChange as Changed, Feedback
+from caps.serve.answers import AlarmChange, FeedbackAnswer, Judged, problems
 from caps.serve.found import Found
 from caps.serve.lines import Axis
 from caps.serve.refusals import missing
-from caps.serve.schemas import (
-    AlarmChange,
-    Asked,
-    FeedbackAnswer,
-    Judged,
-    Judgement,
-    Name,
-    problems,
-)
+from caps.serve.requests import Asked, Judgement, Name
 from caps.serve.service import Service
 
 

@@ -31,14 +31,15 @@ from caps.artifacts import write_text
 from caps.errors import ArtifactError, CapsError
 from caps.events import FeedbackBook
 from caps.json_text import parse_json
+from caps.serve.answers import SeriesFacts
 from caps.serve.refusals import Refusal, missing, taken
-from caps.serve.schemas import NAME, SeriesFacts
-from caps.store import AUDIT, add_line
+from caps.serve.requests import NAME
+from caps.store import AUDIT, FEEDBACK, add_line, read_feedback
 
 DATA, SERIES, RECORD, FIT, FACTS, MODEL = (
     "data.csv", "series.json", "record.json", "fit.json", "facts.json", "model",
 )  # fmt: skip
-STREAMS, MARKS, FEEDBACK = "streams", "marks.json", "feedback.json"
+STREAMS, MARKS = "streams", "marks.json"
 UNFINISHED, FINISHED = ".new-", "fit-"
 FIT_ID = rf"^{FINISHED}[0-9a-f]{{12}}$"
 # Left by a killed process: a folder on its way in or out, a file or folder half written.
@@ -307,13 +308,7 @@ class ModelFolder(_Folder):
 
     def feedback(self, name: str) -> FeedbackBook:
         """What people said of events."""
-        path = self.existing(name) / FEEDBACK
-        if not path.exists():
-            return FeedbackBook()
-        try:
-            return FeedbackBook.from_list(parse_json(path.read_text(encoding="utf-8")))
-        except (OSError, ValueError) as error:
-            raise ArtifactError(f"{path} cannot be read ({error})", "restore it") from None
+        return read_feedback(self.existing(name))
 
     def set_feedback(self, name: str, book: FeedbackBook, what: str, **facts: Any) -> None:
         """Keep what people said; it outlives fits."""

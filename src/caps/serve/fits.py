@@ -9,11 +9,11 @@ from typing import Any
 
 from caps.errors import CapsError
 from caps.jobs import Lost, Report, Worker
+from caps.serve.answers import FitState
 from caps.serve.child import fit as do_fit
 from caps.serve.files import DATA, ModelFolder, Pending, SeriesFolder
 from caps.serve.monitoring import Monitor
 from caps.serve.refusals import busy, taken
-from caps.serve.schemas import FitState
 from caps.serve.settings import Settings
 
 log = logging.getLogger("caps.serve")

@@ -20,9 +20,10 @@ from caps.events import (
 from caps.report import KINDS, analysed_report, budgets_of, rarity, render_report
 from caps.scoring import Band, alarm_rate, carrying
 from caps.series import write_moment
+from caps.serve.answers import BudgetFacts, Event, Events, Explained, Lines, PlannedSpan
 from caps.serve.files import FitFacts
 from caps.serve.lines import Axis, listed
-from caps.serve.schemas import BudgetFacts, Event, Events, Explained, Lines, PlannedSpan, Window
+from caps.serve.requests import Window
 
 # Steps of the slider on the page, the most generous first.
 BUDGETS = tuple(f"1/{rows}" for rows in (

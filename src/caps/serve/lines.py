@@ -9,17 +9,8 @@ from caps.arrays import FloatArray
 from caps.plots import Line as ThinLine, Timeline, thin_line, thin_range
 from caps.scoring import Band, FitOptions, rows_to_learn
 from caps.series import Series
-from caps.serve.schemas import (
-    ExpectedLine,
-    Line,
-    Lines,
-    Mark,
-    Proposal,
-    RowBand,
-    Rows,
-    Span,
-    Window,
-)
+from caps.serve.answers import ExpectedLine, Line, Lines, Mark, Proposal, RowBand, Rows
+from caps.serve.requests import Span, Window
 
 
 class Axis:

@@ -8,31 +8,33 @@ from fastapi import APIRouter, Path, Query, Response
 from caps.errors import CapsError, InputError
 from caps.scoring import FitOptions, alarm_rate, rows_to_learn, spans_of
 from caps.series import Series, read
+from caps.serve.answers import (
+    BudgetFacts,
+    Events,
+    Explained,
+    FitState,
+    Lines,
+    Mark,
+    ModelFacts,
+    Scores,
+    problems,
+)
 from caps.serve.files import Marks
 from caps.serve.found import Found, events_of
 from caps.serve.lines import Axis, bands_of, listed
 from caps.serve.refusals import missing, taken
-from caps.serve.schemas import (
+from caps.serve.requests import (
     Alarms,
     Asked,
     AskedOfFit,
     AskedScores,
-    BudgetFacts,
-    Events,
-    Explained,
     FitRequest,
-    FitState,
-    Lines,
-    Mark,
     Marked,
-    ModelFacts,
     ModelWindow,
     Name,
     Place,
     ScoreRequest,
-    Scores,
     SeriesName,
-    problems,
 )
 from caps.serve.service import Service
 

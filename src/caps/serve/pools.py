@@ -42,7 +42,7 @@ class Pool:
 
 def _alone() -> None:
     """Several threads for one product would wait for those of other requests."""
-    import torch  # only after `run` has set the threads that it finds
+    import torch  # seconds that starting the service does without
 
     torch.set_num_threads(1)
     single_products()

@@ -14,7 +14,7 @@ from typing import Any
 
 from caps.errors import CapsError
 from caps.events import changed_alarms
-from caps.serve.schemas import Asked
+from caps.serve.requests import Asked
 from caps.serve.service import Service
 
 log = logging.getLogger("caps.serve")

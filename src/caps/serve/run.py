@@ -40,7 +40,7 @@ def run_service(settings: Settings, announce: Callable[[str], None] = print) -> 
 
 def server(app: "FastAPI", settings: Settings) -> "uvicorn.Server":
     """The server with its limits on connections."""
-    # As above.
+    # An extra, and a tenth of a second that a refusal does without.
     import uvicorn
 
     from caps.serve.connections import connections

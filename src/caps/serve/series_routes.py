@@ -10,20 +10,10 @@ from starlette.requests import ClientDisconnect
 
 from caps.errors import CapsError
 from caps.series import duration, write_moment
+from caps.serve.answers import Lines, Proposal, Rows, SeriesFacts, problems
 from caps.serve.files import DATA, SERIES, StoredSeries
 from caps.serve.refusals import Refusal
-from caps.serve.schemas import (
-    Chosen,
-    Lines,
-    Name,
-    Proposal,
-    Rows,
-    SeriesFacts,
-    Span,
-    Upload,
-    Window,
-    problems,
-)
+from caps.serve.requests import Chosen, Name, Span, Upload, Window
 from caps.serve.service import Service, read_upload
 from caps.serve.settings import Settings
 from caps.serve.wording import in_fields

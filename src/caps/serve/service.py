@@ -21,7 +21,7 @@ from caps.serve.lines import Axis
 from caps.serve.monitoring import Monitor
 from caps.serve.pools import Pool
 from caps.serve.refusals import Refusal, taken
-from caps.serve.schemas import Asked
+from caps.serve.requests import Asked
 from caps.serve.settings import Settings
 
 MODELS_KEPT, SERIES_KEPT, ANALYSES_KEPT, BUDGETS_KEPT = 32, 8, 6, 12
@@ -104,19 +104,25 @@ class Service:
                 503, f"the disk has {free / 1e6:.0f} MB left", f"keep {spare / 1e6:.0f} MB free"
             )
 
-    def loaded(self, name: str) -> CAPS:
-        """The model in force under the budget of its fit; shared by threads, so never changed."""
-        folder = self.models.fit(name) / MODEL
+    def loaded(self, name: str, fit: str | None = None) -> CAPS:
+        """A fit, that in force if none is named, under its budget; shared, so never changed."""
+        folder = self.models.existing(name) / (fit or self.models.ready(name).fit) / MODEL
         pretrained = self.settings.pretrained
         return self._loaded.get(folder, lambda: CAPS.load(folder, pretrained=pretrained))
 
-    def model(self, name: str, alarms: str | None = None, series: str | None = None) -> CAPS:
-        """The model in force under an alarm budget, its own if none is given.
+    def model(
+        self,
+        name: str,
+        alarms: str | None = None,
+        series: str | None = None,
+        fit: str | None = None,
+    ) -> CAPS:
+        """The model in force, or another fit, under an alarm budget, its own if none is given.
 
         With what people said of its events, and what is planned for a series.
         """
         record = self.models.ready(name)
-        model, alarms = copy.copy(self.loaded(name)), alarms or record.alarms
+        model, alarms = copy.copy(self.loaded(name, fit)), alarms or record.alarms
         model.set_feedback(self.models.feedback(name))
         model.set_planned(self.planned, series or record.request.series)
         return model if alarms is None else model.set_alarms(alarms)
@@ -140,10 +146,7 @@ class Service:
         record = self.models.ready(name)
         facts = self.models.fits(name)[fit]
         axis = self._axis(self.series.facts(series or record.request.series))
-        path = self.models.existing(name) / fit / MODEL
-        model = copy.copy(self._loaded.get(path, lambda: CAPS.load(path)))
-        model.set_feedback(self.models.feedback(name)).set_alarms(record.budget)
-        model.set_planned(self.planned, series or record.request.series)
+        model = self.model(name, record.budget, series, fit)
         return Found(model, model.analyze(axis.series), axis, fit, facts, None)
 
     async def query_series(self, name: str, work: Callable[[Axis], Answer]) -> Answer:

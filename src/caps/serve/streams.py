@@ -15,11 +15,12 @@ from fastapi import APIRouter
 from caps.errors import ArtifactError, InputError
 from caps.estimator import CAPS
 from caps.series import write_moment
+from caps.serve.answers import EventChange, StreamUpdate, problems
 from caps.serve.cache import Cache
 from caps.serve.files import STREAMS, put_away
 from caps.serve.lines import bands_of, listed
 from caps.serve.refusals import missing, taken
-from caps.serve.schemas import EventChange, Name, StreamRows, StreamUpdate, problems
+from caps.serve.requests import Name, StreamRows
 from caps.serve.service import Service
 from caps.stream import SavedStreams, Stream, Update, save_streams
 

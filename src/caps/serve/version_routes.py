@@ -5,10 +5,11 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from caps.events import changed_alarms
+from caps.serve.answers import AlarmChange, VersionFacts, problems
 from caps.serve.feedback_routes import change_of
 from caps.serve.found import Found
 from caps.serve.refusals import missing
-from caps.serve.schemas import AlarmChange, Asked, ChosenVersion, Name, VersionFacts, problems
+from caps.serve.requests import Asked, ChosenVersion, Name
 from caps.serve.service import Service
 
 

@@ -76,16 +76,14 @@ def intervals(phase: np.ndarray, opens: np.ndarray, closes: np.ndarray) -> np.nd
     return padded
 
 
-def harmonics(
-    rng: np.random.Generator, period: np.ndarray, most: int = 8, steepest: float = 2.0
-) -> np.ndarray:
+def harmonics(rng: np.random.Generator, period: np.ndarray, most: int = 8) -> np.ndarray:
     """One cycle per row (rows, TABLE) from harmonics with amplitudes falling as a power."""
     rows = len(period)
     order = np.arange(1, most + 1)
     count = rng.integers(1, most + 1, rows)
     # A harmonic shorter than three steps is not a wave any more once it is sampled.
     count = np.minimum(count, np.maximum(1, period // 3))
-    amplitude = order ** -rng.uniform(0.5, steepest, (rows, 1)) * rng.uniform(0.3, 1, (rows, most))
+    amplitude = order ** -rng.uniform(0.5, 2.0, (rows, 1)) * rng.uniform(0.3, 1, (rows, most))
     amplitude[:, 0] = 1.0
     amplitude *= order <= count[:, None]
     turn = np.arange(TABLE) / TABLE

@@ -145,16 +145,13 @@ def train(
 def start_fabric(
     accelerator: str = "cpu",
     devices: int = 1,
-    strategy: str = "auto",
     precision: Literal["32-true", "bf16-mixed"] = "32-true",
 ) -> "Fabric":
     """Start the processes to train in: one on the CPU, unless told otherwise."""
     from lightning_fabric import Fabric  # takes over a second: only where it is needed
 
     logging.getLogger("lightning_fabric").setLevel(logging.WARNING)
-    fabric = Fabric(
-        accelerator=accelerator, devices=devices, strategy=strategy, precision=precision
-    )
+    fabric = Fabric(accelerator=accelerator, devices=devices, precision=precision)
     fabric.launch()
     return fabric
 

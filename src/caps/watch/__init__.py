@@ -25,9 +25,10 @@ if TYPE_CHECKING:
     from caps.watch.records import Records as Records
     from caps.watch.refits import RefitRound as RefitRound, RoundEnd as RoundEnd
     from caps.watch.running import Watch as Watch, history_of as history_of
+    from caps.watch.sinks import Sink as Sink
     from caps.watch.sources import LineSource as LineSource, Polling as Polling, Source as Source
     from caps.watch.state import WatchState as WatchState
-    from caps.watch.watcher import Sink as Sink, Watcher as Watcher
+    from caps.watch.watcher import Watcher as Watcher
     from caps.watch.webhook import Webhook as Webhook, signature as signature
     from caps.watch.written import WrittenRecords as WrittenRecords
 

@@ -8,8 +8,6 @@ tell the same one twice.
 """
 
 import json
-import sys
-import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -20,15 +18,14 @@ from caps.watch.alerts import (
     ENDS,
     Alert,
     Choice,
-    Chosen,
     alertmanager_labels,
     annotations,
     end_of,
     moment,
     rfc3339,
 )
+from caps.watch.sinks import MOST, TIMEOUT, Sink
 from caps.watch.web import Refused, Unanswered, ask, check_address
-from caps.watch.webhook import MOST, TIMEOUT
 
 RESEND = 60.0  # seconds between two messages of the same alert
 VALID = 10  # times that, or more: unheard of for so long, Alertmanager takes it as resolved
@@ -55,7 +52,7 @@ class _Entry:
     over: float = 0.0  # when its end was
 
 
-class Alertmanager:
+class Alertmanager(Sink):
     """Keeps Alertmanager's view of what is open up to date, from a thread of its own."""
 
     queue = False
@@ -72,22 +69,21 @@ class Alertmanager:
         retain: float = RETAIN,
         timeout: float = TIMEOUT,
         first_pause: float = 0.5,
-        longest_pause: float = 30.0,
     ) -> None:
-        self.url, self.name = check_address(url, "the Alertmanager"), name
-        self.choice: Choice = choice or Chosen()
+        super().__init__(
+            check_address(url, "the Alertmanager"),
+            name=name,
+            choice=choice,
+            timeout=timeout,
+            first_pause=first_pause,
+            longest_pause=30.0,
+        )
         self.labels = dict(labels or {})
-        self.resend, self.settle, self.retain, self.timeout = resend, settle, retain, timeout
-        self.first_pause, self.longest_pause = first_pause, longest_pause
-        self.delivered = self.refused = self.dropped = self.tries = 0
-        self.failing = False  # whether the last try did not arrive
+        self.resend, self.settle, self.retain = resend, settle, retain
         self.kept = False  # whether what waits is saved and sent by the next watch
-        self.arrived: Callable[[str], None] = lambda name: None
         self._table: dict[tuple[str, ...], _Entry] = {}
-        self._changed = threading.Condition()
-        self._closing = self._closed = False
-        self._thread = threading.Thread(target=self._work, name=f"caps-{name}", daemon=True)
-        self._thread.start()
+        self._closing = False
+        self._start()
 
     def send(self, alert: Alert) -> None:
         """Put an alert into the table, or take in its end; never waits."""
@@ -246,9 +242,6 @@ class Alertmanager:
             "startsAt": rfc3339(min(start, ends)),
             "endsAt": rfc3339(ends),
         }
-
-    def _say(self, what: str) -> None:
-        print(f"{self.name}: {what}", file=sys.stderr, flush=True)
 
 
 def _key(line: Alert) -> tuple[str, ...]:

@@ -2,7 +2,8 @@
 
 import re
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -153,6 +154,14 @@ class _Reading:
                 break
         self.problems.append(Problem(line, what, remedy))
 
+    @contextmanager
+    def _noting(self, where: tuple[str | int, ...]) -> Iterator[None]:
+        """What is refused within is a problem of that place."""
+        try:
+            yield
+        except InputError as error:
+            self._wrong(where, error.problem, error.remedy)
+
     def _known(
         self, where: tuple[str | int, ...], table: Mapping[str, Any], known: set[str]
     ) -> None:
@@ -217,11 +226,9 @@ class _Reading:
             return None
         if file is not None and file != "-":
             found["file"] = str(self._path(file))
-        try:
+        with self._noting(where):
             return SourceConfig(**found, reading=ReadOptions(**reading))
-        except InputError as error:
-            self._wrong(where, error.problem, error.remedy)
-            return None
+        return None
 
     def _sink(self, index: int, table: dict[str, Any]) -> SinkConfig | None:
         where = ("sinks", index)
@@ -231,10 +238,8 @@ class _Reading:
                 self._wrong(where, f"a sink has no {name}", f"give {name} =")
         secret = found.pop("secret_file", None)
         if secret is not None:
-            try:
+            with self._noting((*where, "secret_file")):
                 found["secret"] = read_secret(self._path(secret))
-            except InputError as error:
-                self._wrong((*where, "secret_file"), error.problem, error.remedy)
         if found.get("secret") and found.get("kind") != "webhook":
             self._wrong((*where, "secret_file"), "only webhooks are signed", "leave it out")
         if "kind" not in found or "url" not in found:
@@ -251,27 +256,21 @@ class _Reading:
         """Those of the tables, or of the file that is named instead."""
         if isinstance(named := self.tables.get("planned"), str) and named:
             path = self._path(named)
-            try:
+            with self._noting(("planned",)):
                 return {"planned": Planned.read(path), "planned_file": path}
-            except InputError as error:
-                self._wrong(("planned",), error.problem, error.remedy)
-                return {}
+            return {}
         entries = []
         for index, table in self._many("planned"):
-            try:
+            with self._noting(("planned", index)):
                 entries.append(read_entry(table, index + 1))
-            except InputError as error:
-                self._wrong(("planned", index), error.problem, error.remedy)
         return {"planned": Planned(tuple(entries))}
 
     def _rules(self, table: dict[str, Any]) -> EventRules | None:
         whole = {"merge_gap": _whole, "minimum_length": _whole, "cool_down": _whole}
         found = self._table(("rules",), whole, table)
-        try:
+        with self._noting(("rules",)):
             return EventRules(**found) if found else None
-        except InputError as error:
-            self._wrong(("rules",), error.problem, error.remedy)
-            return None
+        return None
 
     def _fit(self, table: dict[str, Any]) -> dict[str, Any]:
         known = {
@@ -282,14 +281,12 @@ class _Reading:
         for name, value in table.items():
             if name not in known:
                 continue
-            try:
-                option, chosen = OPTIONS[name], value
-                if option.on and isinstance(value, bool):
-                    chosen = option.on_value if value else option.default
+            option, chosen = OPTIONS[name], value
+            if option.on and isinstance(value, bool):
+                chosen = option.on_value if value else option.default
+            with self._noting(("fit", name)):
                 FitOptions(**{name: chosen})
                 found[name] = chosen
-            except InputError as error:
-                self._wrong(("fit", name), error.problem, error.remedy)
         return found
 
     def _names_differ(self, what: str, found: tuple[Any, ...]) -> None:

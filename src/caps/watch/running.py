@@ -27,10 +27,11 @@ from caps.watch.following import Lines
 from caps.watch.models import Followed, ModelOf, Models
 from caps.watch.prometheus import Prometheus
 from caps.watch.refits import Refitter, RunRound
+from caps.watch.sinks import Sink
 from caps.watch.sources import LineSource, Polling, Source
 from caps.watch.state import WatchState
 from caps.watch.telling import Line
-from caps.watch.watcher import Sink, Watcher
+from caps.watch.watcher import Watcher
 from caps.watch.webhook import Webhook
 from caps.watch.written import WrittenRecords
 
@@ -71,7 +72,7 @@ class Watch:
         with ExitStack() as stack:
             stack.enter_context(self._signals())
             if self.config.listen is not None:
-                # Here, as a watch without it does without prometheus-client.
+                # prometheus-client: 0.03 s that a watch without a page does without.
                 from caps.watch.figures import Figures
                 from caps.watch.listening import Listener
 

@@ -1,27 +1,26 @@
 """The loop of `caps watch`: rows in, events out; a kill loses nothing and repeats nothing."""
 
-import json
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from itertools import groupby
 from operator import attrgetter
-from typing import Protocol
 
 import numpy as np
 
 from caps.arrays import FloatArray
 from caps.errors import ArtifactError, CapsError, InputError
 from caps.fitted_model import FittedModel
-from caps.scoring import Band
+from caps.scoring import Band, Fitted
 from caps.stream import Counts, EventChange, Stream, Update
 from caps.watch.absence import Absence
-from caps.watch.alerts import RANKS, Alert, Choice, is_alert
+from caps.watch.alerts import RANKS
 from caps.watch.incidents import Incident, Incidents, shown
 from caps.watch.models import ModelOf, check_fits
 from caps.watch.records import Record
 from caps.watch.remarks import SILENT, Remarks, Silence
+from caps.watch.sinks import Sink, Teller
 from caps.watch.sources import Source
 from caps.watch.state import WatchState
 from caps.watch.telling import (
@@ -46,28 +45,6 @@ REFUSED = {  # why a row was not taken in, and what there is to say of it
     "ahead": ("far ahead", "no later row confirmed their time"),
 }
 REFITTED = "the model was fitted again: the watch goes on by the new version"
-
-
-class Sink(Protocol):
-    """Takes alerts and sees to it that they arrive."""
-
-    name: str
-    choice: Choice
-    arrived: Callable[[str], None]  # called with each id that need not be sent again
-    delivered: int
-    refused: int
-    dropped: int
-    failing: bool  # whether the last try did not arrive
-
-    @property
-    def queue(self) -> bool:
-        """Whether it sends every alert once, noted one by one; else all that it knows, again."""
-
-    def send(self, alert: Alert) -> None: ...
-
-    def pending(self) -> list[Alert]: ...
-
-    def close(self, patience: float, hurry: Callable[[], bool] = ...) -> list[Alert]: ...
 
 
 @dataclass(slots=True)
@@ -127,12 +104,9 @@ class Watcher:
         self.absence = Absence(self.no_data, self.forget, self.planned)
         self.homes: dict[str, Source] = {}
         self.next_save = time.monotonic() + self.save_every
-        self.noted: frozenset[bytes] = frozenset()
+        self.teller = Teller(self.tell, self.sinks, self.state)
         for source in self.sources:
             source.complain = self._complaint(source)
-        if self.state is not None:
-            for sink in self.sinks:
-                sink.arrived = self._note_sent(sink.name, self.state)
 
     def run(self, stop: Callable[[], bool]) -> Line:
         """Watch until the input ends or `stop` says so; returns the counts."""
@@ -146,7 +120,7 @@ class Watcher:
         self._restore()
         while not stop() and not self._ended:
             if self.refits is not None:
-                self.refits(self.streams, self._print)
+                self.refits(self.streams, self.teller.print)
             if self.changed():
                 self._judge_anew()
             for source in self.sources:
@@ -158,9 +132,9 @@ class Watcher:
             # Nobody can go on from here: what is open ends with the input.
             for name, stream in self.streams.items():
                 self._tell(self._lines_of(name, stream, stream.finish()))
-        left = self._close(stop)
+        delivery = self.teller.close(stop)
         self._save()
-        return self._summary(left)
+        return {**self._summary(), **delivery}
 
     def _judge_anew(self) -> None:
         """Let a new version, and what people said and planned, count from the next row on."""
@@ -171,7 +145,7 @@ class Watcher:
                 if model is None or _judges_alike(model, self.models[name]):
                     continue
                 others = True
-                if _other_fit(model, stream):
+                if _other_fit(model.fitted_, stream.fitted):
                     check_fits(model, name, self.homes[name])
                     new = self._stream_of(name, model)
                     new.take_over(*stream.state())
@@ -204,15 +178,6 @@ class Watcher:
         self.busy += time.process_time() - started
         self._tell(lines, save=not source.again)
         self._tell(self.absence.outage(source, self.clock()))
-
-    def _close(self, stop: Callable[[], bool]) -> dict[str, int]:
-        """Wait for the sinks; how many alerts each has left."""
-        asked = stop()
-        patience = 2.0 if asked else 30.0
-        return {
-            sink.name: len(sink.close(patience, lambda: stop() and not asked))
-            for sink in self.sinks
-        }
 
     def _take(self, name: str, rows: list[Record], source: Source) -> Iterator[Line]:
         if self.ignored(name):
@@ -288,7 +253,7 @@ class Watcher:
     def _told_as_alarm(self, name: str, change: EventChange) -> bool:
         """Whether an event was an alarm before it was silenced: then it stays one to its end."""
         opened = event_id(name, replace(change, silence=None), "opened")
-        return self.incidents[name].open == change.number or self._told("printed", opened)
+        return self.incidents[name].open == change.number or self.teller.told("printed", opened)
 
     def _event_lines(
         self, name: str, stream: Stream, change: EventChange, incident: Incident, alert: bool
@@ -334,30 +299,9 @@ class Watcher:
         if lines:
             if save:
                 self._save(lines)
-            self._print(lines)
+            self.teller.print(lines)
             for sink in self.sinks:
-                self._send(sink, lines)
-
-    def _print(self, lines: list[Line]) -> None:
-        for line in lines:
-            if self._told("printed", line["id"]):
-                continue
-            self.tell(json.dumps(line, allow_nan=False))
-            if self.state is not None:
-                self.state.note("printed", line["id"])
-
-    def _send(self, sink: Sink, lines: Sequence[Alert]) -> None:
-        for line in lines:
-            if not is_alert(line) or not sink.choice(line):
-                continue
-            # Neither what arrived, nor the beginning of what is known to be over.
-            known = [line["id"], *line.get("ended_by", ())]
-            if not any(self._told(_sent(sink.name), name) for name in known):
-                sink.send(line)
-
-    def _told(self, how: str, name: str) -> bool:
-        """Whether a watch before this one told it."""
-        return self.state is not None and self.state.entry(how, name) in self.noted
+                self.teller.send(sink, lines)
 
     def _stream(self, name: str, source: Source) -> Stream | None:
         if name not in self.streams:
@@ -392,7 +336,7 @@ class Watcher:
         if self.state is None:
             return
         noted = self.state.noted
-        pending = {sink.name: sink.pending() for sink in self.sinks}
+        pending = self.teller.pending()
         facts = {
             "sources": {source.name: source.facts() for source in self.sources},
             "homes": {name: source.name for name, source in self.homes.items()},
@@ -411,7 +355,7 @@ class Watcher:
     def _restore(self) -> None:
         if self.state is None:
             return
-        saved, self.noted = self.state.load(), self.state.entries()
+        saved, self.teller.noted = self.state.load(), self.state.entries()
         if saved is None:
             return
         facts = saved.extra
@@ -435,15 +379,15 @@ class Watcher:
                     self._say_refitted(name)
                 self.incidents[name].restore(facts["incidents"][name])
             self.unknown = int(facts["unknown"])
-            self._print(facts["lines"])
+            self.teller.print(facts["lines"])
             for sink in self.sinks:
-                self._send(sink, [*facts["pending"].get(sink.name, ()), *facts["lines"]])
+                self.teller.send(sink, [*facts["pending"].get(sink.name, ()), *facts["lines"]])
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise ArtifactError(
                 f"{saved.folder} is no state of a watch ({error})", "name another folder"
             ) from None
 
-    def _summary(self, undelivered: Mapping[str, int]) -> Line:
+    def _summary(self) -> Line:
         taken = [stream.counts.to_dict() for stream in self.streams.values()]
         total = {name: sum(each[name] for each in taken) for name in Counts().to_dict()}
         return {
@@ -465,13 +409,6 @@ class Watcher:
                 for name, each in self.silences.items()
                 if each.total and (silent := each.silent())
             },
-            **{
-                sink.name: {
-                    **{each: getattr(sink, each) for each in ("delivered", "refused", "dropped")},
-                    "undelivered": undelivered.get(sink.name, 0),
-                }
-                for sink in self.sinks
-            },
         }
 
     def _complaint(self, source: Source) -> Callable[[str], None]:
@@ -483,17 +420,8 @@ class Watcher:
 
         return complain
 
-    def _note_sent(self, sink: str, state: WatchState) -> Callable[[str], None]:
-        return lambda name: state.note(_sent(sink), name)
 
-
-def _sent(sink: str) -> str:
-    """How the journal calls that a sink need not get something again."""
-    return f"sent to {sink.replace(' ', '-')}"
-
-
-def _other_fit(model: FittedModel, stream: Stream) -> bool:
-    new, old = model.fitted_, stream.fitted
+def _other_fit(new: Fitted, old: Fitted) -> bool:
     return new is not old and new.calibration.to_dict() != old.calibration.to_dict()
 
 
@@ -504,8 +432,7 @@ def _judges_alike(model: FittedModel, before: FittedModel) -> bool:
     new, old = model.fitted_, before.fitted_
     plans = [getattr(each, "planned_", None) for each in (model, before)]
     feedback = [each.facts.get("feedback", []) for each in (new, old)]
-    same_fit = new is old or new.calibration.to_dict() == old.calibration.to_dict()
-    return same_fit and plans[0] == plans[1] and feedback[0] == feedback[1]
+    return not _other_fit(new, old) and plans[0] == plans[1] and feedback[0] == feedback[1]
 
 
 def _moment(time: int | None) -> str | None:

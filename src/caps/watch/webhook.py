@@ -3,28 +3,24 @@
 import hashlib
 import hmac
 import json
-import sys
-import threading
 import time
 from collections import deque
 from collections.abc import Callable
 
-from caps.watch.alerts import Alert, Choice, Chosen
+from caps.watch.alerts import Alert, Choice
+from caps.watch.sinks import MOST, TIMEOUT, Sink
 from caps.watch.web import Refused, Unanswered, ask, check_address
 
-MOST = 1000  # alerts that wait; the oldest give way
 LATER = {408, 425, 429}  # refusals that ask to come again
-TIMEOUT = 10.0  # seconds for an answer, from the first byte sent to the last one read
 SIGNATURE = "CAPS-Signature"
 
 
-class Webhook:
+class Webhook(Sink):
     """Sends alerts as JSON by POST, in order, from a thread of its own.
 
     Every alert has an `id`, sent as `Idempotency-Key` too: if the process is killed right after an
-    answer, the alert is sent once more with the same id. `arrived` is called with each id that
-    need not be sent again. With a `secret` every request is signed (`signature`). `shape` makes the
-    body of an alert, `choice` says which alerts are wanted.
+    answer, the alert is sent once more with the same id. With a `secret` every request is signed
+    (`signature`). `shape` makes the body of an alert.
     """
 
     queue = True
@@ -39,21 +35,19 @@ class Webhook:
         choice: Choice | None = None,
         most: int = MOST,
         first_pause: float = 0.5,
-        longest_pause: float = 60.0,
         timeout: float = TIMEOUT,
     ) -> None:
-        self.url, self.most, self.timeout = check_address(url, f"the {name}"), most, timeout
-        self.name, self.secret, self.shape = name, secret, shape
-        self.choice: Choice = choice or Chosen()
-        self.first_pause, self.longest_pause = first_pause, longest_pause
-        self.delivered = self.refused = self.dropped = self.tries = 0
-        self.failing = False  # whether the last try did not arrive
-        self.arrived: Callable[[str], None] = lambda name: None
+        super().__init__(
+            check_address(url, f"the {name}"),
+            name=name,
+            choice=choice,
+            timeout=timeout,
+            first_pause=first_pause,
+            longest_pause=60.0,
+        )
+        self.secret, self.shape, self.most = secret, shape, most
         self._waiting: deque[Alert] = deque()
-        self._changed = threading.Condition()
-        self._closed = False
-        self._thread = threading.Thread(target=self._work, name=f"caps-{name}", daemon=True)
-        self._thread.start()
+        self._start()
 
     def send(self, alert: Alert) -> None:
         """Put an alert into the queue; never waits."""
@@ -144,9 +138,6 @@ class Webhook:
             where = f" ({location!r})" if location else ""
             return f"it answers {code}: it moved{where}, give that address to --webhook", True
         return f"it answers {code}", code >= 500 or code in LATER
-
-    def _say(self, what: str) -> None:
-        print(f"{self.name}: {what}", file=sys.stderr, flush=True)
 
 
 def signature(secret: str, body: bytes, moment: int) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from caps.bench.bootstrap import COVERAGE, over_series
+from caps.bench.bootstrap import COVERAGE, interval, over_series
 from caps.bench.cells import read_cell
 from caps.bench.datasets import SeriesFile
 from caps.bench.published import paper_studies
@@ -117,8 +117,7 @@ class Comparison:
         if len(gaps) < 2:
             return figure(difference, deviation=error)
         drawn = over_series(np.asarray(gaps, dtype=np.float64), gaps.index.to_series())[1:]
-        low, high = np.percentile(drawn, [(100 - COVERAGE) / 2, (100 + COVERAGE) / 2])
-        return figure(difference, deviation=error, interval=(float(low), float(high)))
+        return figure(difference, deviation=error, interval=interval(drawn))
 
     def gaps(self, row: Row, metric: str) -> "pd.Series[float]":
         """The differences series by series."""

@@ -178,7 +178,7 @@ def _donate(run: StudyRun, series: Sequence[SeriesFile]) -> None:
         anomalies = labelled_spans(loaded.labels, loaded.train)
         if not anomalies:
             continue
-        found = known_windows(scaled_channel(loaded), None, anomalies)[0]
+        found = known_windows(scaled_channel(loaded), anomalies)[0]
         if len(found) > MOST_DONATED:
             rng = np.random.default_rng(0)
             found = found[np.sort(rng.choice(len(found), MOST_DONATED, replace=False))]

@@ -100,7 +100,7 @@ def _measured(run: StudyRun, file: SeriesFile, seed: int, held: int) -> dict[str
     references = References(learned, np.arange(len(learned)), trusted)
     pairs = recover_pairs(run.pretrained, references, seed=seed)
     detector = train_detector(pairs, run.detector, seed)
-    windows, support = known_windows(scaled, None, anomalies)
+    windows, support = known_windows(scaled, anomalies)
     truth = _seen_by(detector, windows[:MOST_REAL], support[:MOST_REAL])
     return {
         source: _distances(_seen_by(detector, *made), truth)

@@ -123,7 +123,7 @@ class Covering(FromParts):
         """Known subsequences of the test part name the mode to exclude; none is trained on."""
         if self.excluding:
             scaled = Scaler.fit(series[:train]).transform(series)
-            windows, support = known_windows(scaled[:, 0], None, known)
+            windows, support = known_windows(scaled[:, 0], known)
             associations = self.setting.pretrained().associate(
                 torch.from_numpy(windows), torch.from_numpy(support.astype(np.float32))
             )
