@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         Operation as Operation,
         Place as Place,
     )
+    from caps.simulate.conditional import simulate_counterparts as simulate_counterparts
     from caps.simulate.normal.catalogue import (
         GENERATORS as GENERATORS,
         draw_normal as draw_normal,

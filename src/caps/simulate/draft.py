@@ -1,5 +1,7 @@
 """Draws of one operation: windows with events, rendered, cut, bounded and checked by the gate."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from caps.simulate.anomaly.catalogue import CATALOGUE
@@ -11,6 +13,14 @@ from caps.simulate.pairs import LEAST_PEAK, PARAMETERS, PairBatch, passes, stren
 # Of the pairs whose operation allows it; about half of all draws do, so a tenth of all is hard.
 HARD_SHARE = 0.18
 LARGEST_VALUE = 12.0
+# Draws of a pair before another operation of the same family takes its place.
+TRIES = 20
+ROUNDS = 3
+
+# Operations for the pairs numbered; and pairs of one operation for those numbered, with which of
+# them passed the gate.
+Choose = Callable[[np.ndarray], np.ndarray]
+Make = Callable[[int, np.ndarray], tuple[PairBatch, np.ndarray]]
 
 
 def draft(
@@ -20,7 +30,14 @@ def draft(
     operation = CATALOGUE[code]
     suits = operation.suits(bases)
     row = rng.choice(len(suits), count, p=suits / suits.sum())
-    placed = place(operation, bases, row, window, rng)
+    return draft_on(code, bases, place(operation, bases, row, window, rng), window, rng)
+
+
+def draft_on(
+    code: int, bases: Bases, placed: Placed, window: int, rng: np.random.Generator
+) -> tuple[PairBatch, np.ndarray]:
+    """Windows with the events that were placed, and which passed the gate."""
+    operation, row = CATALOGUE[code], placed.row
     residual, number, scale, drawn = _rendered(operation, bases, placed, window, rng)
     normal = bases.series[row[:, None], placed.origin[:, None] + np.arange(window)]
     normal = np.clip(normal, -LARGEST_VALUE, LARGEST_VALUE)
@@ -34,15 +51,15 @@ def draft(
         "strength": drawn,
         "noise": bases.noise[row],
         "events": seen.sum(axis=1),
-        "tries": np.ones(count),
-        "wanted": np.full(count, code),
+        "tries": np.ones(len(row)),
+        "wanted": np.full(len(row), code),
     }
     pairs = PairBatch(
         normal=normal,
         anomalous=np.where(support, possible, normal),
         support=support,
-        family=np.full(count, FAMILIES.index(operation.family), dtype=np.int8),
-        operation=np.full(count, code, dtype=np.int16),
+        family=np.full(len(row), FAMILIES.index(operation.family), dtype=np.int8),
+        operation=np.full(len(row), code, dtype=np.int16),
         generator=bases.generator[row].astype(np.int16),
         reference=row.astype(np.int64),
         period=bases.parts.period[row].astype(np.float32),
@@ -50,6 +67,33 @@ def draft(
         parameters=np.stack([parameters[name] for name in PARAMETERS], 1).astype(np.float32),
     )
     return pairs, seen[:, 0]
+
+
+def draw_visible(count: int, choose: Choose, make: Make, rounds: int = ROUNDS) -> PairBatch:
+    """Draw until every pair is visible; only rejected pairs are drawn again."""
+    wanted = operation = choose(np.arange(count))
+    drawn_rows, batches = [], []
+    pending = np.arange(count)
+    for attempt in range(1, TRIES * rounds + 1):
+        rejected = []
+        for code in np.unique(operation[pending]):
+            rows = pending[operation[pending] == code]
+            pairs, accepted = make(int(code), rows)
+            pairs.parameters[:, PARAMETERS.index("tries")] = attempt
+            pairs.parameters[:, PARAMETERS.index("wanted")] = wanted[rows]
+            drawn_rows.append(rows)
+            batches.append(pairs)
+            rejected.append(rows[~accepted])
+        pending = np.concatenate(rejected)
+        if len(pending) == 0:
+            break
+        if attempt % TRIES == 0:
+            operation = operation.copy()
+            operation[pending] = choose(pending)
+    order = np.concatenate(drawn_rows)
+    last = np.empty(count, dtype=np.int64)
+    last[order] = np.arange(len(order))  # of several draws of a pair the last one stays
+    return PairBatch.concatenate(batches)[last]
 
 
 def _rendered(

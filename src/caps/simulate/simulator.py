@@ -17,9 +17,9 @@ from caps.simulate.anomaly.events import Bases, survey
 from caps.simulate.anomaly.operation import FAMILIES
 from caps.simulate.benign import add_benign
 from caps.simulate.cycles import log_uniform
-from caps.simulate.draft import LARGEST_VALUE, draft
+from caps.simulate.draft import LARGEST_VALUE, draft, draw_visible
 from caps.simulate.normal.catalogue import draw_normal
-from caps.simulate.pairs import PARAMETERS, WINDOW, PairBatch
+from caps.simulate.pairs import WINDOW, PairBatch
 
 Progress = Callable[[int, int], None]
 
@@ -27,9 +27,6 @@ BLOCK_PAIRS = 768
 BLOCK_BASES = 256
 # Long enough that windows see parts of cycles, drift and levels away from the mean.
 SHORTEST_BASE, LONGEST_BASE = 512, 4096
-# Draws of a pair before another operation of the same family takes its place.
-TRIES = 20
-ROUNDS = 3
 
 
 def simulate_pairs(
@@ -75,30 +72,12 @@ def _block(seed: int, window: int, families: tuple[str, ...], index: int) -> Pai
 
 
 def _filled(bases: Bases, family: np.ndarray, window: int, rng: np.random.Generator) -> PairBatch:
-    """Draw until every pair is visible; only rejected pairs are drawn again."""
-    wanted = operation = _drawn_operations(rng, bases, family)
-    drawn_rows, batches = [], []
-    pending = np.arange(len(operation))
-    for attempt in range(1, TRIES * ROUNDS + 1):
-        rejected = []
-        for code in np.unique(operation[pending]):
-            rows = pending[operation[pending] == code]
-            pairs, accepted = draft(int(code), len(rows), bases, window, rng)
-            pairs.parameters[:, PARAMETERS.index("tries")] = attempt
-            pairs.parameters[:, PARAMETERS.index("wanted")] = wanted[rows]
-            drawn_rows.append(rows)
-            batches.append(pairs)
-            rejected.append(rows[~accepted])
-        pending = np.concatenate(rejected)
-        if len(pending) == 0:
-            break
-        if attempt % TRIES == 0:
-            operation = operation.copy()
-            operation[pending] = _drawn_operations(rng, bases, family[pending])
-    order = np.concatenate(drawn_rows)
-    last = np.empty(len(family), dtype=np.int64)
-    last[order] = np.arange(len(order))  # of several draws of a pair the last one stays
-    return PairBatch.concatenate(batches)[last]
+    """Pairs of the families, all visible."""
+    return draw_visible(
+        len(family),
+        lambda rows: _drawn_operations(rng, bases, family[rows]),
+        lambda code, rows: draft(code, len(rows), bases, window, rng),
+    )
 
 
 def _drawn_operations(rng: np.random.Generator, bases: Bases, family: np.ndarray) -> np.ndarray:

@@ -72,6 +72,12 @@ QUESTIONS = {
             "(appendix A.1)"
         ),
     },
+    "transfer": {
+        "transfer": (
+            "How large are both sides of Proposition 1, and is coverage or realization the larger "
+            "part? (section 4.4, appendix A)"
+        ),
+    },
 }
 STUDIES = {
     name: Study(name, question, f"caps.bench.studies.{module}")

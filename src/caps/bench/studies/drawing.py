@@ -78,6 +78,26 @@ def draw_stacks(
     return figure
 
 
+def draw_bounds(
+    points: Mapping[str, tuple[np.ndarray, np.ndarray]], *, across: str, up: str
+) -> "Figure":
+    """Left sides over right sides, both logarithmic; below the line the inequality holds."""
+    figure, axis = _axes(6.4, 4.0)
+    for (name, (right, left)), colour in zip(points.items(), DISTINCT, strict=False):
+        axis.plot(right, left, "o", color=colour, alpha=0.55, ms=5, mec="none", label=name)
+    ends = [
+        min(each.min() for _, each in points.values()),
+        max(each.max() for each, _ in points.values()),
+    ]
+    axis.plot(ends, ends, color=INK, lw=1, label="both sides equal")
+    axis.set_xscale("log")
+    axis.set_yscale("log")
+    axis.set_xlabel(across)
+    axis.set_ylabel(up)
+    axis.legend(**KEY)
+    return figure
+
+
 def _axes(width: float, height: float) -> "tuple[Figure, Axes]":
     figure = blank_figure(width, height)
     axis = figure.subplots()

@@ -30,8 +30,6 @@ def place(
     operation: Operation, bases: Bases, row: np.ndarray, window: int, rng: np.random.Generator
 ) -> Placed:
     """Draw windows on `row` and the events of `operation` in them."""
-    start = np.full((len(row), MOST_EVENTS), -1)
-    length = np.ones((len(row), MOST_EVENTS), dtype=np.int64)
     anchor, first = _first(operation, bases, row, rng)
     relative, first = _crop(operation, first, window, rng)
     if anchor is None:
@@ -39,6 +37,50 @@ def place(
     else:
         origin = np.clip(anchor - relative, 0, bases.length - window)
         relative = anchor - origin
+    return _placed(operation, bases, row, origin, relative, first, window, rng)
+
+
+def place_at(
+    operation: Operation,
+    bases: Bases,
+    row: np.ndarray,
+    origin: np.ndarray,
+    window: int,
+    rng: np.random.Generator,
+) -> Placed:
+    """Draw the events of `operation` in windows that begin at `origin` of `row`.
+
+    What an operation needs in the window must be there: see `fits`.
+    """
+    anchor, first = _first(operation, bases, row, rng, (origin, origin + window))
+    relative, cropped = _crop(operation, first, window, rng)
+    if anchor is not None:
+        relative, cropped = anchor - origin, first
+    return _placed(operation, bases, row, origin, relative, cropped, window, rng)
+
+
+def fits(
+    operation: Operation, bases: Bases, row: np.ndarray, origin: np.ndarray, window: int
+) -> np.ndarray:
+    """Whether the operation can happen in windows that begin at `origin` of `row`."""
+    suited = operation.suits(bases)[row] > 0
+    usable = _usable(operation, bases, row, (origin, origin + window))
+    return np.asarray(suited if usable is None else suited & usable.any(axis=1))
+
+
+def _placed(
+    operation: Operation,
+    bases: Bases,
+    row: np.ndarray,
+    origin: np.ndarray,
+    relative: np.ndarray,
+    first: np.ndarray,
+    window: int,
+    rng: np.random.Generator,
+) -> Placed:
+    """The main event of `first` steps from `relative` of each window on, and further ones."""
+    start = np.full((len(row), MOST_EVENTS), -1)
+    length = np.ones((len(row), MOST_EVENTS), dtype=np.int64)
     begin = np.maximum(origin + relative, 1)
     start[:, 0] = begin
     length[:, 0] = np.minimum(origin + relative + first, bases.length - 1) - begin
@@ -48,16 +90,49 @@ def place(
     return placed
 
 
+def _usable(
+    operation: Operation,
+    bases: Bases,
+    row: np.ndarray,
+    within: tuple[np.ndarray, np.ndarray] | None = None,
+) -> np.ndarray | None:
+    """Which features or midnights (rows, n) may be changed, those seen `within` if it is given.
+
+    None of an operation that needs neither.
+    """
+    if operation.place is Place.DAY:
+        midnight = np.diff(bases.parts.phase[row].astype(np.int64), axis=1) > 0
+        time = np.arange(1, bases.length)
+        if within is None:
+            return np.asarray(midnight)
+        return np.asarray(midnight & (time >= within[0][:, None]) & (time < within[1][:, None]))
+    if operation.place not in (Place.FEATURE, Place.CYCLE):
+        return None
+    known = bases.parts.features[row]
+    short = operation.place is Place.FEATURE
+    usable = short_features(known) if short else known[:, :, 0] > 0
+    if within is None:
+        return np.asarray(usable)
+    seen = (known[:, :, 1] > within[0][:, None]) & (known[:, :, 0] < within[1][:, None])
+    return np.asarray(usable & seen)
+
+
 def _first(
-    operation: Operation, bases: Bases, row: np.ndarray, rng: np.random.Generator
+    operation: Operation,
+    bases: Bases,
+    row: np.ndarray,
+    rng: np.random.Generator,
+    within: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> tuple[np.ndarray | None, np.ndarray]:
     """Start (where the operation fixes it) and length of the main event."""
     timescale = bases.timescale[row]
     length = operation.lengths(rng, timescale)
+    usable = _usable(operation, bases, row, within)
+    if usable is None:
+        return None, length
     if operation.place in (Place.FEATURE, Place.CYCLE):
         known = bases.parts.features[row]
         short = operation.place is Place.FEATURE
-        usable = short_features(known) if short else known[:, :, 0] > 0
         drawn = (usable * rng.uniform(0.1, 1.0, usable.shape)).argmax(axis=1)
         spans = known[np.arange(len(row)), drawn]
         if short:
@@ -65,12 +140,8 @@ def _first(
         whole = np.round(timescale).astype(np.int64)
         middle = spans.sum(axis=1) // 2
         return np.clip(middle - whole // 2, 1, bases.length - whole - 1), whole
-    if operation.place is Place.DAY:
-        days = bases.parts.phase[row].astype(np.int64)
-        midnight = np.diff(days, axis=1) > 0
-        start = (midnight * rng.random(midnight.shape)).argmax(axis=1) + 1
-        return start, np.round(length * timescale).astype(np.int64)
-    return None, length
+    start = (usable * rng.random(usable.shape)).argmax(axis=1) + 1
+    return start, np.round(length * timescale).astype(np.int64)
 
 
 def _crop(
