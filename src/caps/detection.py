@@ -6,13 +6,13 @@ from functools import cached_property
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from caps.estimator import CAPS
 from caps.events import event_table, score_table
 from caps.scoring import FitOptions, carrying, read_input
 from caps.series import write_moment
 from caps.wording import listed
 
 if TYPE_CHECKING:
-    from caps.estimator import CAPS
     from caps.events import Analysis, Explanation
     from caps.scoring import Learned
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class Detection:
     """What was found in a series, and the model that found it."""
 
-    model: "CAPS"
+    model: CAPS
     analysis: "Analysis"
 
     @cached_property
@@ -104,8 +104,6 @@ def detect(X: Any, **options: Any) -> Detection:
     >>> bool(found.scores["flag"][500:504].any())
     True
     """
-    from caps.estimator import CAPS  # scikit-learn: a second that importing this does without
-
     model = CAPS(**FitOptions(**options).for_own_rows().parameters())
     series = read_input(X, columns=model.columns, time=model.time, reading=model.reading)
     return Detection(model, model.fit(series).analyze(series))

@@ -51,6 +51,6 @@ class Parameters:
         return f"{called}({between.join(shown)})"
 
     def __sklearn_tags__(self) -> "Tags":
-        from sklearn.utils import Tags, TargetTags  # asked by scikit-learn, which is there then
+        from sklearn.utils import Tags, TargetTags  # a second that nobody but it asks for
 
         return Tags(estimator_type=None, target_tags=TargetTags(required=False))

@@ -9,18 +9,6 @@ import pytest
 from caps.cli.main import main
 from caps.metrics import evaluate
 
-KEYS = [
-    "vus_pr",
-    "vus_roc",
-    "auc_pr",
-    "auc_roc",
-    "standard_f1",
-    "f1_t",
-    "f1_t_fixed",
-    "affiliation_f",
-    "window",
-]
-
 
 @pytest.fixture
 def frame() -> pd.DataFrame:
@@ -51,12 +39,11 @@ def run(tmp_path, capsys):
 
 @pytest.mark.parametrize("name", ["scores.csv", "scores.parquet"])
 @pytest.mark.parametrize("protocol", ["caps", "tsb-ad"])
-def test_json_holds_the_nine_keys_and_the_values_of_the_library(run, frame, name, protocol):
+def test_json_holds_the_names_and_values_of_the_library_in_its_order(run, frame, name, protocol):
     code, out, _ = run(frame, "--json", "--protocol", protocol, name=name)
     expected = evaluate(frame["score"], frame["label"], protocol=protocol)
     assert code == 0
-    assert list(json.loads(out)) == KEYS
-    assert json.loads(out) == expected.as_dict()
+    assert list(json.loads(out).items()) == list(expected.as_dict().items())
 
 
 def test_the_window_is_taken_from_the_value_column_or_the_option(run, frame):

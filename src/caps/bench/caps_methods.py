@@ -33,7 +33,7 @@ class CapsMethod:
     """The estimator as users get it, with parameters of its own where a control needs them."""
 
     def __init__(self, seed: int, **parameters: Any) -> None:
-        from caps.estimator import CAPS  # scikit-learn: a second for others
+        from caps.estimator import CAPS  # a fifth of a second for others
 
         self.model = CAPS(**{"seed": seed, "alarms": RATE, **parameters})
         self._weights: str | None = parameters.get("pretrained")

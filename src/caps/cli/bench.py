@@ -78,7 +78,7 @@ def run(
         retry_failed: Compute again what failed before.
         minutes: Limit of one method on one series.
     """
-    # pandas and scikit-learn: a second that --help does without
+    # pandas: half a second that --help does without
     from caps.bench import (
         METHODS,
         find_series,

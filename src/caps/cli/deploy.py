@@ -70,7 +70,7 @@ def serve(
         refit_review: Let such a fit wait until somebody puts it in force.
     """
     set_default_threads(ONE_THREAD)  # each request in one, several requests at a time
-    # two seconds that --help does without
+    # a tenth of a second that --help does without
     from caps.planned import Planned
     from caps.serve import MEGABYTE, Settings, run_service
     from caps.watch import seconds_in
@@ -103,6 +103,6 @@ def serve(
 def _token(path: Path | None) -> str | None:
     if path is None:
         return os.environ.get(TOKEN) or None
-    from caps.watch import read_secret  # a third of a second, for a token in a file
+    from caps.watch import read_secret  # a tenth of a second, for a token in a file
 
     return read_secret(path)

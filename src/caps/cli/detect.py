@@ -97,7 +97,7 @@ def fit(
         given = "nothing to learn from" if file is None else "a file and --prometheus at once"
         raise InputError(given, "name a file, or give --prometheus URL --query PROMQL")
     if prometheus is not None:
-        from caps.cli.prometheus import fit_queries  # two seconds that files are read without
+        from caps.cli.prometheus import fit_queries  # half a second that files are read without
 
         said = fit_queries(prometheus, query, step, since, out, options, spans_in(known))
         answer(said[0], json_output, *said[1])

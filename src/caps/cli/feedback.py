@@ -96,7 +96,7 @@ def revoke(
         file: CSV or Parquet file to show on what changes.
     """
     if file is None:
-        from caps.estimator import CAPS  # a second that --help does without
+        from caps.estimator import CAPS  # a fifth of a second that --help does without
 
         fitted, found = CAPS.load(model), None
     else:
@@ -111,7 +111,7 @@ def list_feedback(model: Model, *, json_output: Json = False) -> None:
 
     Example: caps feedback list model/
     """
-    from caps.estimator import CAPS  # a second that --help does without
+    from caps.estimator import CAPS  # a fifth of a second that --help does without
 
     book = CAPS.load(model).feedback_
     facts = [_without_rows(each.to_dict()) for each in book]
@@ -167,7 +167,7 @@ def _keep(path: Path, fitted: "CAPS") -> None:
     if Store.is_at(path):
         Store(path).set_feedback(fitted.feedback_)
     else:
-        from caps.estimator import CAPS  # a second that --help does without
+        from caps.estimator import CAPS  # a fifth of a second that --help does without
 
         # As it was saved: what was given for this reading of a file is not the model's.
         CAPS.load(path).set_feedback(fitted.feedback_).save(path)

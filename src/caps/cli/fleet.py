@@ -87,7 +87,7 @@ def fit(
     if toml is not None:
         if source is not None or out is not None or id is not None or options != FitOptions():
             raise InputError("--config and other options at once", "say everything in the file")
-        from caps.cli.prometheus import configured  # two seconds that other fleets do without
+        from caps.cli.prometheus import configured  # half a second that other fleets do without
 
         entries, out, options = configured(toml)
     elif source is None or out is None:
@@ -172,7 +172,7 @@ def refit(
         keep: Versions to keep of each; the one in force and the one before it stay in any case.
         toml: caps.toml, which says all of this: its sources, models and [refits].
     """
-    # A second that --help and the other commands of a fleet do without.
+    # Half a second that --help and the other commands of a fleet do without.
     from caps.cli.refits import fleet_of, show
     from caps.jobs import Lost, open_engine, run_tasks
     from caps.renewal import put_in_force, renew

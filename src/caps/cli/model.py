@@ -56,7 +56,7 @@ def refit(
         promote: Put the new version in force.
         keep: Versions to keep; the one in force and the one before it stay in any case.
     """
-    # a second that --help does without
+    # half a second that --help does without
     from caps.estimator import CAPS
     from caps.refit import reason_to_refit, refit as fit_again
     from caps.scoring import FitOptions
@@ -166,7 +166,7 @@ def compare(
         version: The one to look at.
         old: The one to compare it with; that in force if left out.
     """
-    # a second that --help does without
+    # half a second that --help does without
     from caps.estimator import CAPS
     from caps.refit import compare as compare_versions
 

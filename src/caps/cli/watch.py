@@ -100,7 +100,7 @@ def watch(
     if save_every < 0:
         raise InputError("--save-every is below 0", "give 0 or more")
     quiet_time = _recovery(recovery)
-    # a second that --help does without
+    # half a second that --help does without
     from caps.watch import (
         SinkConfig,
         SourceConfig,
@@ -164,7 +164,7 @@ def watch(
         )
     run_round = None
     if chosen.refits:
-        from caps.renewal import renew_round  # scikit-learn: a second for others
+        from caps.renewal import renew_round  # half a second for others
 
         run_round = renew_round
     told = partial(print, flush=True)
@@ -177,7 +177,7 @@ def watch(
 
 
 def _secret(path: Path | None) -> str | None:
-    from caps.watch import read_secret  # a second that --help does without
+    from caps.watch import read_secret  # a tenth of a second that --help does without
 
     return os.environ.get(SECRET) or None if path is None else read_secret(path)
 
@@ -228,7 +228,7 @@ def _check(summary: dict[str, Any], sinks: list[str], *, kept: bool) -> None:
 
 def load_models(folder: Path, several: bool, files: "Followed") -> "tuple[FittedModel, ModelOf]":
     """Any of the models, and the one for a series id, as they are now."""
-    from caps.estimator import CAPS  # a second that --help does without
+    from caps.estimator import CAPS  # a fifth of a second that --help does without
     from caps.fleet import file_name
     from caps.watch import changed_at
 

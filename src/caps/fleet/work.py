@@ -111,7 +111,7 @@ def work(task: Task) -> Outcome:
 
 
 def _fitted(task: Task) -> dict[str, Any]:
-    from caps.estimator import CAPS  # scikit-learn: a second that a refusal does without
+    from caps.estimator import CAPS  # a fifth of a second that a refusal does without
 
     entry = task.entry
     assert isinstance(task.options, FitOptions)
@@ -136,7 +136,7 @@ def _fitted(task: Task) -> dict[str, Any]:
 
 
 def _scored(task: Task) -> dict[str, Any]:
-    from caps.estimator import CAPS  # scikit-learn: a second that a refusal does without
+    from caps.estimator import CAPS  # a fifth of a second that a refusal does without
 
     entry, options = task.entry, task.options
     assert task.models is not None
@@ -192,7 +192,7 @@ def _keep(model: "CAPS", series: Series, folder: Path) -> None:
     if not Store.is_at(folder):
         model.save(folder)
         return
-    from caps.refit import fitted_on  # as the estimator: a second
+    from caps.refit import fitted_on  # as the estimator: 0.2 s
 
     facts = fitted_on(model, series)
     made = Store(folder).add(model.save, why="asked for", source="fleet", **facts)
