@@ -52,8 +52,11 @@ def test_help_lists_every_command_in_order(run: Run) -> None:
 
 
 def test_version_is_the_version_also_from_a_shell(run: Run, tmp_path: Path) -> None:
-    shell = subprocess.run([CAPS, "--version"], capture_output=True, text=True, cwd=tmp_path)
-    for outcome in (shell, run("--version")):
+    shells = [
+        subprocess.run([*start, "--version"], capture_output=True, text=True, cwd=tmp_path)
+        for start in ([CAPS], [sys.executable, "-m", "caps"])
+    ]
+    for outcome in (*shells, run("--version")):
         assert (outcome.returncode, outcome.stdout.strip()) == (0, caps.__version__)
 
 
