@@ -132,6 +132,11 @@ def interface(package: str) -> set[str]:
     return {name for _, name in imports(tree_of(SOURCE / package / "__init__.py"))}
 
 
+def every_module() -> list[Path]:
+    """All but the entry point, which names the function that the script `caps` names."""
+    return sorted(set(SOURCE.rglob("*.py")) - {SOURCE / "__main__.py"})
+
+
 def modules() -> list[Path]:
     return [path for path in every_module() if path.parent.name != "cli"]
 
@@ -149,11 +154,6 @@ def test_imports_point_with_the_data_flow(path: Path) -> None:
             assert parts[1] in allowed, f"{path} imports {name}, which lies downstream of {package}"
         if package in WITHOUT_TORCH:
             assert parts[0] != "torch", f"{path} imports torch: {package} must work without it"
-
-
-def every_module() -> list[Path]:
-    """All but the entry point, which names the function that the script `caps` names."""
-    return sorted(set(SOURCE.rglob("*.py")) - {SOURCE / "__main__.py"})
 
 
 PACKAGES = sorted(path.parent.name for path in SOURCE.glob("*/__init__.py"))
