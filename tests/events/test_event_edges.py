@@ -211,6 +211,14 @@ def test_a_causal_event_begins_with_its_first_fresh_row_and_loses_its_echo() -> 
     assert (event.start, event.end) == (TRUE.start, TRUE.stop)
 
 
+def test_loud_rows_of_which_none_is_odd_by_itself_are_an_event_in_hindsight_alone() -> None:
+    nowhere = slice(0, 0)
+    live = analysed(with_level(), {"value": FOUND}, odd=nowhere, causal=True)
+    (event,) = analysed(with_level(), {"value": FOUND}, odd=nowhere).events
+    assert live.events == ()
+    assert (event.start, event.end) == (FOUND.start, FOUND.stop)
+
+
 def test_missing_rows_do_not_end_an_event() -> None:
     values = with_level()
     values[TRUE.start + 5 : TRUE.start + 9] = np.nan
