@@ -1,5 +1,6 @@
 """Scores and events written straight from their definitions, one window and one row at a time."""
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -119,3 +120,17 @@ def naive_spans(
             continue
         kept.append((start, end))
     return kept
+
+
+def levelled(evidence: list[float], depth: float) -> list[float]:
+    """For every row the most that can be kept on a way to it from a row less `depth`."""
+
+    def reached(row: int, start: int) -> float:
+        way = evidence[min(row, start) : max(row, start) + 1]
+        return min(evidence[start] - depth, *(each for each in way if not math.isnan(each)))
+
+    known = [row for row, each in enumerate(evidence) if not math.isnan(each)]
+    return [
+        max(reached(row, start) for start in known) if row in known else math.nan
+        for row in range(len(evidence))
+    ]

@@ -12,12 +12,15 @@ from caps.scoring.combination import (
     combine_with_detector,
     in_hindsight,
     mean_between,
+    plateaus,
     soft_maximum,
 )
 from caps.scoring.config import ScoringConfig
 from caps.scoring.measures import of_rows, quietness
+from oracles.scoring import levelled
 
 CONFIG = ScoringConfig()
+STEEP = replace(CONFIG, plateau=1e-12, last_plateau=1e-12)  # peaks as they are
 ROWS, ODD = 100, 50
 
 
@@ -75,7 +78,7 @@ def test_a_side_that_knows_nothing_leaves_the_other() -> None:
 def test_in_hindsight_subsequences_rank_rows_whatever_forecasts_say() -> None:
     whole = np.where(np.abs(np.arange(ROWS) - ODD) < 40, 4.0, 0.0)
     for said in (np.zeros(ROWS), np.full(ROWS, -3.0)):
-        evidence = in_hindsight({1: said}, [whole], CONFIG)
+        evidence = in_hindsight({1: said}, {64: whole}, STEEP)
         one_of_two = CONFIG.sharpness_of_lengths * np.log(2)
         np.testing.assert_allclose(evidence[whole > 0], 4.0 - one_of_two, atol=1e-6)
         assert evidence[whole == 0].max() <= 0.0
@@ -83,11 +86,11 @@ def test_in_hindsight_subsequences_rank_rows_whatever_forecasts_say() -> None:
 
 @pytest.mark.parametrize("bound", [0.1, 0.5, 1.0, 3.0])
 def test_in_hindsight_forecasts_count_up_to_a_bound_beyond_subsequences(bound: float) -> None:
-    config = replace(CONFIG, forecast_bound=bound)
+    config = replace(STEEP, forecast_bound=bound)
     novelty = np.linspace(-1, 3, ROWS)
 
     def evidence(forecasts: float) -> np.ndarray:
-        return in_hindsight({1: np.full(ROWS, forecasts)}, [novelty], config)
+        return in_hindsight({1: np.full(ROWS, forecasts)}, {64: novelty}, config)
 
     loud = evidence(9.0)
     np.testing.assert_allclose(loud, evidence(7.0))  # beyond the bound nothing is added
@@ -103,7 +106,7 @@ def test_in_hindsight_a_spike_that_forecasts_see_tells_where_in_a_subsequence_it
     rows = np.arange(ROWS)
     spike = {1: np.where(rows == ODD, 3.0, 0.0), 4: np.where(abs(rows - ODD) < 4, 3.0, 0.0)}
     whole = np.where(np.abs(rows - ODD) < 40, 2.5, 0.0)
-    evidence = in_hindsight(spike, [whole], CONFIG)
+    evidence = in_hindsight(spike, {64: whole}, CONFIG)
     assert evidence.argmax() == ODD
     assert evidence[ODD] > np.delete(evidence, ODD).max() + 0.05
 
@@ -112,15 +115,37 @@ ONE_OF_TWO = CONFIG.sharpness_of_lengths * np.log(2)  # less, as the other is si
 
 
 def test_where_forecasts_know_nothing_subsequences_count() -> None:
-    evidence = in_hindsight({1: np.full(ROWS, np.nan)}, [np.full(ROWS, 2.0)], CONFIG)
+    evidence = in_hindsight({1: np.full(ROWS, np.nan)}, {64: np.full(ROWS, 2.0)}, STEEP)
     np.testing.assert_allclose(evidence, 2.0 - ONE_OF_TWO)
 
 
 def test_where_subsequences_know_nothing_forecasts_count() -> None:
     forecasts, unknown = {1: np.full(ROWS, 2.0)}, np.full(ROWS, np.nan)
-    evidence = in_hindsight(forecasts, [unknown], CONFIG)
+    evidence = in_hindsight(forecasts, {64: unknown}, STEEP)
     np.testing.assert_allclose(evidence, 2.0 - ONE_OF_TWO)
-    np.testing.assert_allclose(in_hindsight(forecasts, [], CONFIG), 2.0)
+    np.testing.assert_allclose(in_hindsight(forecasts, {}, STEEP), 2.0)
+
+
+@given(st.lists(st.floats(-5, 5) | st.just(np.nan), min_size=1, max_size=40), st.floats(0.01, 3.0))
+def test_plateaus_equal_their_definition(values: list[float], depth: float) -> None:
+    np.testing.assert_allclose(plateaus(np.array(values), depth), levelled(values, depth))
+
+
+def test_the_depth_of_a_plateau_is_that_of_its_peak() -> None:
+    evidence, depth = np.array([0.0, 2.5, 3.0, 2.5, 0.0]), np.array([9.0, 9.0, 0.1, 9.0, 9.0])
+    np.testing.assert_allclose(plateaus(evidence, depth), [0.0, 2.5, 2.9, 2.5, 0.0])
+
+
+def test_peaks_of_long_subsequences_are_levelled_more_than_those_of_short_ones() -> None:
+    peak = 4.0 - np.abs(np.arange(ROWS) - ODD) / 20
+    silent = np.full(ROWS, -9.0)
+
+    def level_rows(length: int) -> int:
+        lengths = {each: peak if each == length else silent for each in (16, 64, 256)}
+        evidence = in_hindsight({1: silent}, lengths, CONFIG)
+        return int((evidence > evidence.max() - 1e-9).sum())
+
+    assert 1 < level_rows(16) < level_rows(64) < level_rows(256) < ROWS
 
 
 def test_by_the_past_what_follows_an_odd_context_is_hardly_evidence() -> None:
@@ -194,6 +219,6 @@ def test_how_quiet_rows_are_does_not_depend_on_their_level() -> None:
 
 def test_the_clock_is_bounded_neither_by_subsequences_nor_by_forecasts() -> None:
     nothing, loud = np.zeros(ROWS), np.full(ROWS, 4.0)
-    assert (in_hindsight({1: nothing}, [nothing], CONFIG, [loud]) > 3.5).all()
-    assert (in_hindsight({1: nothing}, [], CONFIG, [loud]) > 3.5).all()
+    assert (in_hindsight({1: nothing}, {64: nothing}, CONFIG, [loud]) > 3.5).all()
+    assert (in_hindsight({1: nothing}, {}, CONFIG, [loud]) > 3.5).all()
     assert (by_the_past({1: nothing}, {1: nothing}, [nothing], CONFIG, [loud]) > 3.5).all()

@@ -126,8 +126,10 @@ def find_events(
     rules = rules or EventRules()
     spans = event_spans(scores, threshold, rules, local, causal=causal).tolist()
     odd = np.where(odd_rows(scores, threshold, rules, local, causal=causal), scores, -np.inf)
+    # Rows of one event have one score as a rule: the peak is where it is odd by itself.
+    alone = np.zeros_like(odd) if local is None else np.nan_to_num(local, nan=-np.inf)
     for number, (start, end) in enumerate(spans, start=1):
-        peak = start + int(np.argmax(odd[start:end]))
+        peak = start + int(np.lexsort((-alone[start:end], -odd[start:end]))[0])
         score = float(scores[peak])
         p_value = None if calibration is None else float(calibration.event_p_values(score))
         events.append(

@@ -44,24 +44,56 @@ def both_sides(ahead: Blocks, behind: Blocks) -> Blocks:
 
 def in_hindsight(
     blocks: Blocks,
-    subsequences: Sequence[FloatArray],
+    subsequences: Mapping[int, FloatArray],
     config: ScoringConfig,
     calendar: Sequence[FloatArray] = (),
 ) -> FloatArray:
-    """The evidence of rows with their surroundings on either side.
+    """The evidence of rows with their surroundings on either side; `subsequences` by their length.
 
     Subsequences rank rows best, forecasts see what is short: they count up to a bound beyond what
-    subsequences say, as one row of a series that is hard to foretell is no event by itself.
+    subsequences say, as one row of a series that is hard to foretell is no event by itself. What
+    is one peak is one event, so that its rows rank together.
     """
     sharpness = config.sharpness_of_lengths
-    forecasts = soft_maximum(blocks.values(), sharpness)
-    if not subsequences:
-        return _or_calendar(forecasts, calendar)
-    novelty = soft_maximum(subsequences, sharpness)
-    bounded = np.where(
-        np.isnan(forecasts), np.nan, np.fmin(forecasts, novelty + config.forecast_bound)
-    )
-    return _or_calendar(soft_maximum([novelty, bounded], sharpness), calendar)
+    said = soft_maximum(blocks.values(), sharpness)
+    if subsequences:
+        of_lengths = np.stack(list(subsequences.values()))
+        loudest = np.where(np.isfinite(of_lengths), of_lengths, -np.inf).argmax(axis=0)
+        depth = config.plateau * np.sqrt(np.array(list(subsequences)))[loudest]
+        novelty = plateaus(soft_maximum(of_lengths, sharpness), depth)
+        bounded = np.where(np.isnan(said), np.nan, np.fmin(said, novelty + config.forecast_bound))
+        said = soft_maximum([novelty, bounded], sharpness)
+    return _or_calendar(plateaus(said, config.last_plateau), calendar)
+
+
+def plateaus(evidence: FloatArray, depth: FloatArray | float) -> FloatArray:
+    """Evidence with its peaks levelled: rows less than `depth` below the peak they lead up to.
+
+    The h-maxima of morphology, which leave peaks in their order; what was not observed parts none.
+
+    >>> plateaus(np.array([0.0, 3.0, 2.8, 3.1, 1.0, np.nan, 2.0]), 0.5)
+    array([0. , 2.6, 2.6, 2.6, 1. , nan, 1.5])
+    """
+    known = np.isfinite(evidence)
+    least, most = np.where(known, [evidence - depth, evidence], [[-np.inf], [np.inf]])
+    onward = _spread(least, most)
+    return np.where(known, _spread(onward[::-1], most[::-1])[::-1], np.nan)
+
+
+def _spread(least: FloatArray, most: FloatArray) -> FloatArray:
+    """Each value carried to the rows after it as far as `most` of them lets it.
+
+    What a span of rows does to a value that passes is to clip it, so that spans of twice as many
+    rows follow from two of them.
+    """
+    rows = 1
+    while rows < len(least):
+        carried = np.clip([least[:-rows], most[:-rows]], least[rows:], most[rows:])
+        if (carried[0] == least[rows:]).all():
+            break
+        least, most = np.concatenate([[least[:rows], most[:rows]], carried], axis=1)
+        rows *= 2
+    return least
 
 
 def by_the_past(

@@ -36,7 +36,11 @@ class ScoringConfig(Configuration):
     # anomalous has one scale, so lengths and horizons need not.
     sharpness_of_parts: float = 0.5
     sharpness_of_lengths: float = 0.25
-    forecast_bound: float = 0.5  # evidence that forecasts may have beyond what subsequences say
+    forecast_bound: float = 1.0  # evidence that forecasts may have beyond what subsequences say
+    # Rows so little below a peak of subsequences rank with it, times the root of their length;
+    # and below one of all that is said.
+    plateau: float = 0.025
+    last_plateau: float = 0.01
     live_gate: float = (
         0.7  # longer blocks and subsequences that end at a row, beyond shorter blocks
     )
@@ -95,7 +99,7 @@ class CalibrationConfig(Configuration):
     # higher counts. That of few peaks is noise: it is pulled towards what is usual.
     doubted: float = 0.34  # of the peaks
     usual_peaks: int = 50  # that weigh as much as what is usual
-    usual_scale: float = 0.18  # of evidence in hindsight, on series of no evaluation list
+    usual_scale: float = 0.19  # of evidence in hindsight, on series of no evaluation list
     usual_live_scale: float = 0.12  # of evidence by the past alone
     least_scale: float = 1e-3  # of a tail without peaks
     fewest_rows: int = 32

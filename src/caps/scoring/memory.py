@@ -166,7 +166,7 @@ class Memory:
 
     def _in_hindsight(self, measuring: Measuring) -> Recall:
         config, context = self.config.scoring, measuring.context
-        subsequences: list[FloatArray] = []
+        subsequences: dict[int, FloatArray] = {}
         blocks: dict[tuple[str, int], list[FloatArray]] = {}  # of every length, by side and horizon
         expected: list[FloatArray] = []
         for measured in measuring.lengths():
@@ -174,8 +174,9 @@ class Memory:
             new = {part: each for part, each in measured.items() if not part.horizon}
             if new:
                 standardised = self._around(new, self.novelty_pace, context)
+                length = next(iter(new)).length
                 novelty = soft_maximum(standardised.values(), config.sharpness_of_parts)
-                subsequences.append(novelty)
+                subsequences[length] = novelty
             beside = {part: each for part, each in measured.items() if part.what in EXPECTED}
             of_forms: dict[tuple[str, int], list[FloatArray]] = {}
             for part, each in self._around(beside, self.pace, context).items():
