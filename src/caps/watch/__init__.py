@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         seconds_in as seconds_in,
     )
     from caps.watch.config_file import ConfigError as ConfigError, read_config as read_config
+    from caps.watch.dashboard import grafana_dashboard as grafana_dashboard
     from caps.watch.following import Lines as Lines
     from caps.watch.incidents import Incidents as Incidents
     from caps.watch.models import Followed as Followed, ModelOf as ModelOf, changed_at as changed_at
