@@ -31,6 +31,5 @@ if TYPE_CHECKING:
     from caps.watch.state import WatchState as WatchState
     from caps.watch.watcher import Watcher as Watcher
     from caps.watch.webhook import Webhook as Webhook, signature as signature
-    from caps.watch.written import WrittenRecords as WrittenRecords
 
 __getattr__ = on_first_use(__name__)

@@ -26,6 +26,7 @@ from caps.watch.config_file import read_config
 from caps.watch.following import Lines
 from caps.watch.models import Followed, ModelOf, Models
 from caps.watch.prometheus import Prometheus
+from caps.watch.records import Records
 from caps.watch.refits import Refitter, RunRound
 from caps.watch.sinks import Sink
 from caps.watch.sources import LineSource, Polling, Source
@@ -33,7 +34,6 @@ from caps.watch.state import WatchState
 from caps.watch.telling import Line
 from caps.watch.watcher import Watcher
 from caps.watch.webhook import Webhook
-from caps.watch.written import WrittenRecords
 
 if TYPE_CHECKING:
     from caps.watch.figures import Figures
@@ -260,7 +260,7 @@ def source_of(
     if named is None:
         named = getattr(one, "time", None)  # an exported model remembers none
     lines = Lines(None if config.file == "-" else Path(config.file or ""), follow=config.follow)
-    records = WrittenRecords(
+    records = Records(
         fitted.names,
         reading=config.reading.over(getattr(one, "reading", config.reading)),
         time=named if isinstance(named, str) else None,
