@@ -10,21 +10,12 @@ tell the same one twice.
 import json
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
 
-from caps.watch.alerts import (
-    ENDS,
-    Alert,
-    Choice,
-    alertmanager_labels,
-    annotations,
-    end_of,
-    moment,
-    rfc3339,
-)
-from caps.watch.sinks import MOST, TIMEOUT, Sink
+from caps.watch.alerts import ENDS, Alert, alertmanager_labels, annotations, end_of, moment, rfc3339
+from caps.watch.sinks import MOST, Sink
 from caps.watch.web import Refused, Unanswered, ask, check_address
 
 RESEND = 60.0  # seconds between two messages of the same alert
@@ -52,35 +43,23 @@ class _Entry:
     over: float = 0.0  # when its end was
 
 
+@dataclass(eq=False)
 class Alertmanager(Sink):
     """Keeps Alertmanager's view of what is open up to date, from a thread of its own."""
 
-    queue = False
+    queue, longest_pause = False, 30.0
 
-    def __init__(
-        self,
-        url: str,
-        *,
-        name: str = "alertmanager",
-        choice: Choice | None = None,
-        labels: Mapping[str, str] | None = None,
-        resend: float = RESEND,
-        settle: float = SETTLE,
-        retain: float = RETAIN,
-        timeout: float = TIMEOUT,
-        first_pause: float = 0.5,
-    ) -> None:
-        super().__init__(
-            check_address(url, "the Alertmanager"),
-            name=name,
-            choice=choice,
-            timeout=timeout,
-            first_pause=first_pause,
-            longest_pause=30.0,
-        )
-        self.labels = dict(labels or {})
-        self.resend, self.settle, self.retain = resend, settle, retain
-        self.kept = False  # whether what waits is saved and sent by the next watch
+    _: KW_ONLY
+    name: str = "alertmanager"
+    labels: Mapping[str, str] = field(default_factory=dict)
+    resend: float = RESEND
+    settle: float = SETTLE
+    retain: float = RETAIN
+    kept: bool = False  # whether what waits is saved and sent by the next watch
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_address(self.url, "the Alertmanager")
         self._table: dict[tuple[str, ...], _Entry] = {}
         self._closing = False
         self._start()

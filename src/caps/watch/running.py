@@ -276,11 +276,9 @@ def sink_of(config: SinkConfig, *, kept: bool) -> Sink:
     if config.kind == "alertmanager":
         given: dict[str, Any] = {"resend": config.resend, "settle": config.settle}
         times = {name: value for name, value in given.items() if value is not None}
-        sink = Alertmanager(
-            config.url, name=config.name, choice=choice, labels=config.labels, **times
+        return Alertmanager(
+            config.url, name=config.name, choice=choice, labels=config.labels, kept=kept, **times
         )
-        sink.kept = kept
-        return sink
     if config.kind == "slack":
         return Webhook(config.url, name=config.name, choice=choice, shape=slack)
     return Webhook(config.url, name=config.name, choice=choice, secret=config.secret)

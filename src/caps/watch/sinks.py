@@ -5,7 +5,7 @@ import sys
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, ClassVar
 
 from caps.watch.alerts import Alert, Choice, Chosen, is_alert
@@ -16,6 +16,7 @@ MOST = 1000  # alerts that wait; the oldest give way
 TIMEOUT = 10.0  # seconds for an answer, from the first byte sent to the last one read
 
 
+@dataclass(eq=False)
 class Sink(ABC):
     """Takes alerts and sees to it that they arrive, from a thread of its own.
 
@@ -25,20 +26,16 @@ class Sink(ABC):
 
     # Whether it sends every alert once, noted one by one; else all that it knows, again.
     queue: ClassVar[bool]
+    longest_pause: ClassVar[float]  # seconds
 
-    def __init__(
-        self,
-        url: str,
-        *,
-        name: str,
-        choice: Choice | None,
-        timeout: float,
-        first_pause: float,
-        longest_pause: float,
-    ) -> None:
-        self.url, self.name, self.timeout = url, name, timeout
-        self.choice: Choice = choice or Chosen()
-        self.first_pause, self.longest_pause = first_pause, longest_pause
+    url: str
+    _: KW_ONLY
+    name: str
+    choice: Choice = field(default_factory=Chosen)
+    timeout: float = TIMEOUT
+    first_pause: float = 0.5  # seconds, doubled until the longest
+
+    def __post_init__(self) -> None:
         self.delivered = self.refused = self.dropped = self.tries = 0
         self.failing = False  # whether the last try did not arrive
         self.arrived: Callable[[str], None] = lambda name: None

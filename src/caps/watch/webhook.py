@@ -6,15 +6,17 @@ import json
 import time
 from collections import deque
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 
-from caps.watch.alerts import Alert, Choice
-from caps.watch.sinks import MOST, TIMEOUT, Sink
+from caps.watch.alerts import Alert
+from caps.watch.sinks import MOST, Sink
 from caps.watch.web import Refused, Unanswered, ask, check_address
 
 LATER = {408, 425, 429}  # refusals that ask to come again
 SIGNATURE = "CAPS-Signature"
 
 
+@dataclass(eq=False)
 class Webhook(Sink):
     """Sends alerts as JSON by POST, in order, from a thread of its own.
 
@@ -23,29 +25,17 @@ class Webhook(Sink):
     (`signature`). `shape` makes the body of an alert.
     """
 
-    queue = True
+    queue, longest_pause = True, 60.0
 
-    def __init__(
-        self,
-        url: str,
-        *,
-        name: str = "webhook",
-        secret: str | None = None,
-        shape: Callable[[Alert], object] = dict,
-        choice: Choice | None = None,
-        most: int = MOST,
-        first_pause: float = 0.5,
-        timeout: float = TIMEOUT,
-    ) -> None:
-        super().__init__(
-            check_address(url, f"the {name}"),
-            name=name,
-            choice=choice,
-            timeout=timeout,
-            first_pause=first_pause,
-            longest_pause=60.0,
-        )
-        self.secret, self.shape, self.most = secret, shape, most
+    _: KW_ONLY
+    name: str = "webhook"
+    secret: str | None = None
+    shape: Callable[[Alert], object] = dict
+    most: int = MOST
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_address(self.url, f"the {self.name}")
         self._waiting: deque[Alert] = deque()
         self._start()
 
