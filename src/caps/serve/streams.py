@@ -15,7 +15,7 @@ from fastapi import APIRouter
 from caps.errors import ArtifactError, InputError
 from caps.estimator import CAPS
 from caps.series import write_moment
-from caps.serve.answers import EventChange, StreamUpdate, problems
+from caps.serve.answers import BODY, EventChange, StreamUpdate, router_of
 from caps.serve.cache import Cache
 from caps.serve.files import STREAMS, put_away
 from caps.serve.lines import bands_of, listed
@@ -141,11 +141,7 @@ def _kind(stream: Stream) -> dict[str, Any]:
 
 def stream_routes(service: Service) -> APIRouter:
     """The endpoints under /v1/models/{name}/streams."""
-    router = APIRouter(
-        prefix="/v1/models/{name}/streams",
-        tags=["streams"],
-        responses=problems(401, 403, 404, 409, 421, 422, 429, 500, 503),
-    )
+    router = router_of("models/{name}/streams", 404, 409)
     live = Cache[LiveStream](STREAMS_KEPT)
 
     def of(name: str, stream: str) -> tuple[LiveStream, CAPS, Path]:
@@ -154,7 +150,7 @@ def stream_routes(service: Service) -> APIRouter:
         folder = fit.parent / STREAMS / stream
         return live.get((name, stream), lambda: LiveStream(folder)), model, fit
 
-    @router.post("/{stream}", responses=problems(400, 408, 413, 415, 507))
+    @router.post("/{stream}", responses=BODY)
     async def feed_stream(name: Name, stream: Name, request: StreamRows) -> StreamUpdate:
         """Take in the next rows; the first begin the stream. Needs a model fitted causally."""
 
