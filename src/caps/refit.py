@@ -58,6 +58,7 @@ def versions_of(folder: Path) -> Store:
     model = CAPS.load(folder)
     made = datetime.fromtimestamp((folder / MANIFEST).stat().st_mtime, UTC)
     learned = model.learned_
+    last = model.fitted_.training_time(len(learned) - 1)
     with replacing_folder(folder, kind=KIND) as place:
         store = Store.create(place)
         store.add(
@@ -67,17 +68,12 @@ def versions_of(folder: Path) -> Store:
             source="the model that was here",
             rows=learned.rows,
             start=None,
-            end=_training_end(model),
+            end=None if last is None else write_moment(last, "s", separator="T"),
             learned=learned.part,
             data="",
         )
         store.set_feedback(model.feedback_)
     return Store(folder)
-
-
-def _training_end(model: CAPS) -> str | None:
-    last = model.fitted_.training_time(len(model.learned_) - 1)
-    return None if last is None else write_moment(last, "s", separator="T")
 
 
 def reason_to_refit(

@@ -77,10 +77,8 @@ def change_of(change: Changed, axis: Axis) -> AlarmChange:
     """Alarms gained and lost, in the words of the API: times as the series has them."""
     facts = change.to_dict()
     for each in (*facts["gained"], *facts["lost"]):
-        each["start"], each["end"] = (
-            axis.moment(each["start_row"]),
-            axis.moment(each["end_row"] - 1),
-        )
+        each["start"] = axis.moment(each["start_row"])
+        each["end"] = axis.moment(each["end_row"] - 1)
     return AlarmChange(**facts, said=str(change))
 
 

@@ -88,7 +88,8 @@ class LiveStream:
             if saved.extra.get("fit", fit.name) == fit.name:
                 saved.restore(ID, stream)
                 return stream, ""
-            if _carried(saved, stream):
+            same = all(saved.extra.get(name) == fact for name, fact in _kind(stream).items())
+            if same and saved.take_over(ID, stream):
                 return stream, REFITTED
         except ArtifactError:
             if not self._state.exists():
@@ -125,13 +126,6 @@ def _told(update: Update, stream: Stream, note: str, *, bands: bool = False) -> 
 def _text(time: np.datetime64) -> str:
     """A time in UTC, to the millisecond."""
     return write_moment(time, "ms", separator="T")
-
-
-def _carried(saved: SavedStreams, stream: Stream) -> bool:
-    """Whether a stream of another fit goes on with this one."""
-    if any(saved.extra.get(name) != value for name, value in _kind(stream).items()):
-        return False
-    return saved.take_over(ID, stream)
 
 
 def _kind(stream: Stream) -> dict[str, Any]:

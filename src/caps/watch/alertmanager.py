@@ -174,9 +174,9 @@ class Alertmanager(Sink):
 
     def _forget(self, now: float) -> None:
         """Drop what Alertmanager has surely taken in."""
-        drift = {"drift"}  # ends by itself
         for key, entry in list(self._table.items()):
-            since = entry.over or (entry.first if entry.begin["what"] in drift else 0.0)
+            drift = entry.begin["what"] == "drift"  # ends by itself
+            since = entry.over or (entry.first if drift else 0.0)
             if since and now - since >= self.retain:
                 del self._table[key]
 

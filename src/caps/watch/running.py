@@ -80,7 +80,9 @@ class Watch:
                 stack.callback(Listener(self.config.listen, self.figures).close)
             state = None if self.config.state is None else WatchState(self.config.state)
             while True:
-                refitter = self._refitter()
+                refitter = None  # nothing is fitted again
+                if self.run_round is not None and self.config.refits:
+                    refitter = Refitter(self.config, self.run_round, self.clock)
                 watcher = self._watcher(state, refitter)
                 if self.figures is not None:
                     self.figures.watcher = watcher
@@ -115,10 +117,12 @@ class Watch:
                 signal.signal(number, handler)
 
     def _over(self, watcher: Watcher, stack: ExitStack) -> bool:
-        return bool(self.asked) or self._changed(watcher, stack)
+        """Whether a signal ends the watch, or another configuration takes over.
 
-    def _changed(self, watcher: Watcher, stack: ExitStack) -> bool:
-        """Whether another configuration takes over; a bad one leaves this one in force."""
+        A bad one leaves this one in force.
+        """
+        if self.asked:
+            return True
         if self.config.path is None or self.following is not None:
             return self.following is not None
         if not self.hangups and time.monotonic() - self.looked_at < LOOK:
@@ -197,11 +201,6 @@ class Watch:
     def _is_planned(self, name: str, moment: int) -> bool:
         at = np.datetime64(moment, "ns")
         return self.planned.covering(at, at, name) is not None
-
-    def _refitter(self) -> Refitter | None:
-        if self.run_round is None or not self.config.refits:
-            return None
-        return Refitter(self.config, self.run_round, self.clock)
 
     def _watcher(self, state: WatchState | None, refitter: Refitter | None) -> Watcher:
         config, (one, _) = self.config, self.loaded

@@ -6,6 +6,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, field
+from functools import partial
 from typing import Any, ClassVar
 
 from caps.watch.alerts import Alert, Choice, Chosen, is_alert
@@ -77,7 +78,7 @@ class Teller:
     def __post_init__(self) -> None:
         if self.state is not None:
             for sink in self.sinks:
-                sink.arrived = _note_sent(sink.name, self.state)
+                sink.arrived = partial(self.state.note, _sent(sink.name))
 
     def print(self, lines: Sequence[Line]) -> None:
         """Show the lines."""
@@ -125,7 +126,3 @@ class Teller:
 def _sent(sink: str) -> str:
     """How the journal calls that a sink need not get something again."""
     return f"sent to {sink.replace(' ', '-')}"
-
-
-def _note_sent(sink: str, state: WatchState) -> Callable[[str], None]:
-    return lambda name: state.note(_sent(sink), name)
