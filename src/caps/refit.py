@@ -175,17 +175,15 @@ def confirmed_spans(book: FeedbackBook, series: Series) -> list[tuple[int, int]]
 
 def fitted_on(model: CAPS, series: Series) -> dict[str, Any]:
     """What a version says of the rows that it was fitted on."""
-    digest = hashlib.sha256()
+    digest, start, end = hashlib.sha256(), None, None
     if series.time is not None:
         digest.update(series.time.astype("datetime64[ns]").astype("<i8").tobytes())
+        start, end = (write_moment(series.time[row], "s", separator="T") for row in (0, -1))
     digest.update(np.ascontiguousarray(series.values, dtype="<f8").tobytes())
-    times: list[str | None] = [None, None]
-    if series.time is not None:
-        times = [write_moment(series.time[row], "s", separator="T") for row in (0, -1)]
     return {
         "rows": len(series),
-        "start": times[0],
-        "end": times[1],
+        "start": start,
+        "end": end,
         "learned": model.learned_.part,
         "data": digest.hexdigest(),
     }

@@ -47,14 +47,7 @@ class Axis:
         """The rows that are learned from if none are chosen."""
         series = self.series.select(*channels) if channels else self.series
         learned = rows_to_learn(series, FitOptions().for_own_rows())
-        return Proposal(
-            start=learned.start,
-            end=learned.end,
-            first=self.moment(learned.start),
-            last=self.moment(learned.end - 1),
-            extent=self.timeline.extent(learned.start, learned.end),
-            why=learned.why,
-        )
+        return Proposal(**self.mark(learned.start, learned.end).model_dump(), why=learned.why)
 
     def mark(self, start: int, end: int) -> Mark:
         """Marked rows."""

@@ -171,18 +171,16 @@ def describe(service: Service, name: str) -> ModelFacts:
     shown = record or pending
     if shown is None:  # deleted a moment ago
         raise missing("model", name)
+    fitted = facts.model_dump(include={"train", "learned", "notes", "seconds"}) if facts else {}
     return ModelFacts(
         name=name,
         ready=record is not None,
         series=shown.request.series,
         columns=facts.channels if facts else shown.request.columns or [],
-        train=facts.train if facts else None,
-        learned=facts.learned if facts else "",
         known=shown.request.known,
         alarms=shown.budget,
-        notes=facts.notes if facts else [],
-        seconds=facts.seconds if facts else None,
         fit=service.fits.state(name, pending),
+        **{"notes": [], **fitted},
     )
 
 

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from caps.watch.alerts import ENDS, Alert, alertmanager_labels, annotations, end_of, moment, rfc3339
 from caps.watch.sinks import MOST, Sink
-from caps.watch.web import Refused, Unanswered, ask, check_address
+from caps.watch.web import Refused, Unanswered, check_address, post
 
 RESEND = 60.0  # seconds between two messages of the same alert
 VALID = 10  # times that, or more: unheard of for so long, Alertmanager takes it as resolved
@@ -182,15 +182,11 @@ class Alertmanager(Sink):
 
     def _post(self, batch: list[tuple[_Entry, Stage]]) -> bool:
         """Send alerts; whether to try again."""
+        url, headers = f"{self.url.rstrip('/')}/api/v2/alerts", {"Content-Type": "application/json"}
         body = json.dumps([self._alert(entry, stage) for entry, stage in batch]).encode()
         self.tries += 1
         try:
-            ask(
-                f"{self.url.rstrip('/')}/api/v2/alerts",
-                body=body,
-                headers={"Content-Type": "application/json"},
-                timeout=self.timeout,
-            )
+            post(url, body, headers, self.timeout)
             self.failing = False
             return False
         except Unanswered as problem:

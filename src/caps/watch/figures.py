@@ -36,7 +36,6 @@ class Figures(Collector):
         self.version, self.clock = version, clock
         self.watcher: Watcher | None = None
         self.config_problem: str | None = None  # of a reload that failed
-        self.reloads = 0
         self.refits: Mapping[str, int] = {}  # by outcome
         self.registry = CollectorRegistry()
         self.registry.register(self)

@@ -10,7 +10,7 @@ from dataclasses import KW_ONLY, dataclass
 
 from caps.watch.alerts import Alert
 from caps.watch.sinks import MOST, Sink
-from caps.watch.web import Refused, Unanswered, ask, check_address
+from caps.watch.web import Refused, Unanswered, check_address, post
 
 LATER = {408, 425, 429}  # refusals that ask to come again
 SIGNATURE = "CAPS-Signature"
@@ -114,7 +114,7 @@ class Webhook(Sink):
         if self.secret is not None:
             headers[SIGNATURE] = signature(self.secret, body, int(time.time()))
         try:
-            ask(self.url, body=body, headers=headers, timeout=self.timeout)
+            post(self.url, body, headers, self.timeout)
             return None, False
         except Refused as refusal:
             return self._refusal(refusal.code, refusal.location)
