@@ -4,10 +4,8 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from caps.events import changed_alarms
 from caps.serve.answers import BODY, AlarmChange, VersionFacts, router_of
 from caps.serve.feedback_routes import change_of
-from caps.serve.found import Found
 from caps.serve.refusals import missing
 from caps.serve.requests import Asked, ChosenVersion, Name
 from caps.serve.service import Service
@@ -47,11 +45,6 @@ def version_routes(service: Service) -> APIRouter:
         """The alarms of the last month that a fit gains and loses beside the one in force."""
         if fit not in service.models.fits(name):
             raise missing("version", fit[:40])
-
-        def compare(found: Found) -> AlarmChange:
-            other = service.analysed(name, asked.series, fit)
-            return change_of(changed_alarms(found.analysis, other.analysis), found.axis)
-
-        return await service.query(name, asked, compare, quick=False)
+        return change_of(*await service.compare(name, asked, fit))
 
     return router
