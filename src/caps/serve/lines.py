@@ -108,6 +108,6 @@ def bands_of(names: Sequence[str], band: Band) -> dict[str, RowBand]:
 
 def listed(values: FloatArray) -> list[float | None]:
     """Numbers as JSON can hold them: null for what is none."""
-    return [value if known else None for value, known in zip(
-        values.tolist(), np.isfinite(values).tolist(), strict=True
-    )]  # fmt: skip
+    found = values.astype(object)
+    found[~np.isfinite(values)] = None
+    return list(found)

@@ -90,12 +90,8 @@ class Absence:
 
     def facts(self) -> dict[str, Any]:
         """The state as JSON values."""
-        return {
-            "heard": self.heard,
-            "source_of": self.source_of,
-            "stopped": self.stopped,
-            "down": self.down,
-        }
+        tables = ("heard", "source_of", "stopped", "down")
+        return {name: getattr(self, name) for name in tables}
 
     def restore(self, facts: Mapping[str, Any]) -> None:
         """Continue from a state."""
