@@ -1,4 +1,4 @@
-"""A dashboard for Grafana over what a watch serves: a table of panels, and how each is written."""
+"""A dashboard for Grafana over what a watch serves: rows of panels, and how each is written."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,87 +17,77 @@ STATES = [("normal", "transparent"), ("incident", "red"), ("silenced", "gray"), 
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """A panel: its queries by their legends, its size, and what is special about its fields."""
+    """A panel: its queries by their legends, and what is special about its fields."""
 
     kind: str
     title: str
     queries: Mapping[str, str]
-    width: int
-    height: int
     description: str = ""
     fields: Facts = field(default_factory=dict)
     lines: Mapping[str, Sequence[Facts]] = field(default_factory=dict)  # looks by the first word
 
 
-PANELS = (
-    Panel("stat", "Open incidents", {"": "sum(caps_watch_incident_open)"}, 4, 4),
-    Panel("stat", "Series watched", {"": "sum(caps_watch_series)"}, 4, 4),
-    Panel("stat", "Series without data", {"": "sum(caps_watch_no_data)"}, 4, 4),
-    Panel("stat", "Sources up", {"": "min(caps_watch_source_up)"}, 4, 4),
-    Panel("stat", "Lag", {"": "max(caps_watch_lag_seconds)"}, 4, 4, fields={"unit": "s"}),
+STATS = (
+    Panel("stat", "Open incidents", {"": "sum(caps_watch_incident_open)"}),
+    Panel("stat", "Series watched", {"": "sum(caps_watch_series)"}),
+    Panel("stat", "Series without data", {"": "sum(caps_watch_no_data)"}),
+    Panel("stat", "Sources up", {"": "min(caps_watch_source_up)"}),
+    Panel("stat", "Lag", {"": "max(caps_watch_lag_seconds)"}, fields={"unit": "s"}),
     Panel(
         "stat",
         "Share of a core",
         {"": "sum(rate(caps_watch_busy_seconds_total[5m]))"},
-        width=4,
-        height=4,
         fields={"unit": "percentunit"},
     ),
-    Panel(
-        "timeseries",
-        "Value and the range that counts as normal",
-        {
-            "{{series}} {{channel}}": f"caps_watch_value{CHOSEN}",
-            "expected {{series}} {{channel}}": f"caps_watch_expected{CHOSEN}",
-            "lower {{series}} {{channel}}": f"caps_watch_lower{CHOSEN}",
-            "upper {{series}} {{channel}}": f"caps_watch_upper{CHOSEN}",
-        },
-        width=24,
-        height=9,
-        description="The range holds 99 of 100 normal rows; alarms come from the score.",
-        lines={"expected": [DASHED, BLUE], "lower": [THIN, BLUE], "upper": [THIN, BLUE]},
-    ),
-    Panel(
-        "timeseries",
-        "Score and threshold",
-        {
-            "{{series}}": f"caps_watch_score{CHOSEN}",
-            "threshold": f"max(caps_watch_threshold{CHOSEN})",
-        },
-        width=24,
-        height=7,
-        fields={"min": 0, "max": 1},
-    ),
-    Panel(
-        "state-timeline",
-        "Incidents, and silenced events",
-        {"{{series}}": f"caps_watch_incident_open{CHOSEN} + 2 * caps_watch_silenced_open{CHOSEN}"},
-        width=24,
-        height=6,
-        fields={
-            "mappings": [
-                {
-                    "type": "value",
-                    "options": {
-                        str(state): {"text": text, "color": color}
-                        for state, (text, color) in enumerate(STATES)
-                    },
-                }
-            ]
-        },
-    ),
-    Panel(
-        "table", "Incidents so far", {"{{series}}": "topk(20, caps_watch_incidents_total)"}, 8, 7
-    ),
-    Panel("table", "Refit recommended", {"{{series}}": f"caps_watch_drift{CHOSEN}"}, 8, 7),
+)
+VALUES = Panel(
+    "timeseries",
+    "Value and the range that counts as normal",
+    {
+        "{{series}} {{channel}}": f"caps_watch_value{CHOSEN}",
+        "expected {{series}} {{channel}}": f"caps_watch_expected{CHOSEN}",
+        "lower {{series}} {{channel}}": f"caps_watch_lower{CHOSEN}",
+        "upper {{series}} {{channel}}": f"caps_watch_upper{CHOSEN}",
+    },
+    description="The range holds 99 of 100 normal rows; alarms come from the score.",
+    lines={"expected": [DASHED, BLUE], "lower": [THIN, BLUE], "upper": [THIN, BLUE]},
+)
+SCORES = Panel(
+    "timeseries",
+    "Score and threshold",
+    {
+        "{{series}}": f"caps_watch_score{CHOSEN}",
+        "threshold": f"max(caps_watch_threshold{CHOSEN})",
+    },
+    fields={"min": 0, "max": 1},
+)
+INCIDENTS = Panel(
+    "state-timeline",
+    "Incidents, and silenced events",
+    {"{{series}}": f"caps_watch_incident_open{CHOSEN} + 2 * caps_watch_silenced_open{CHOSEN}"},
+    fields={
+        "mappings": [
+            {
+                "type": "value",
+                "options": {
+                    str(state): {"text": text, "color": color}
+                    for state, (text, color) in enumerate(STATES)
+                },
+            }
+        ]
+    },
+)
+NOW = (
+    Panel("table", "Incidents so far", {"{{series}}": "topk(20, caps_watch_incidents_total)"}),
+    Panel("table", "Refit recommended", {"{{series}}": f"caps_watch_drift{CHOSEN}"}),
     Panel(
         "timeseries",
         "Age of the newest row",
         {"{{series}}": f"time() - caps_watch_last_row_timestamp_seconds{CHOSEN}"},
-        width=8,
-        height=7,
         fields={"unit": "s"},
     ),
+)
+ITSELF = (
     Panel(
         "timeseries",
         "Alerts by sink and outcome",
@@ -105,8 +95,6 @@ PANELS = (
             "{{sink}} {{outcome}}": "sum by (sink, outcome) (caps_watch_alerts_total)",
             "{{sink}} failing": "max by (sink) (caps_watch_sink_failing)",
         },
-        width=8,
-        height=7,
     ),
     Panel(
         "timeseries",
@@ -115,8 +103,6 @@ PANELS = (
             "taken in": "sum(rate(caps_watch_rows_total[5m]))",
             "{{reason}}": "sum by (reason) (caps_watch_refused_rows_total)",
         },
-        width=8,
-        height=7,
     ),
     Panel(
         "timeseries",
@@ -128,11 +114,10 @@ PANELS = (
             "age of the state": "time() - max(caps_watch_saved_timestamp_seconds)",
             "refits: {{outcome}}": "sum by (outcome) (caps_watch_refits_total)",
         },
-        width=8,
-        height=7,
     ),
 )
-WIDTH = 24  # of a row of panels
+ROWS = ((4, STATS), (9, (VALUES,)), (7, (SCORES,)), (6, (INCIDENTS,)), (7, NOW), (7, ITSELF))
+WIDTH = 24  # of a row
 SERIES = "label_values(caps_watch_score, series)"
 
 
@@ -176,7 +161,7 @@ def grafana_dashboard() -> Facts:
                 _annotation("Silenced", "gray", "caps_watch_silenced_total"),
             ]
         },
-        "panels": _laid_out(PANELS),
+        "panels": _panels(),
     }
 
 
@@ -191,24 +176,26 @@ def _annotation(name: str, color: str, counter: str) -> Facts:
     }
 
 
-def _laid_out(panels: Sequence[Panel]) -> list[Facts]:
-    """The panels side by side, a new row where one is full."""
-    found, x, y = [], 0, 0
-    for number, panel in enumerate(panels, start=1):
-        found.append(_panel(number, panel, x, y))
-        x += panel.width
-        if x == WIDTH:
-            x, y = 0, y + panel.height
+def _panels() -> list[Facts]:
+    """The panels of each row side by side, all as wide."""
+    found: list[Facts] = []
+    top = 0
+    for height, row in ROWS:
+        width = WIDTH // len(row)
+        for index, panel in enumerate(row):
+            place = {"x": index * width, "y": top, "w": width, "h": height}
+            found.append(_panel(len(found) + 1, panel, place))
+        top += height
     return found
 
 
-def _panel(number: int, panel: Panel, x: int, y: int) -> Facts:
+def _panel(number: int, panel: Panel, place: Facts) -> Facts:
     facts: Facts = {
         "id": number,
         "type": panel.kind,
         "title": panel.title,
         "datasource": PROMETHEUS,
-        "gridPos": {"x": x, "y": y, "w": panel.width, "h": panel.height},
+        "gridPos": place,
         "targets": [
             {"refId": letter, "datasource": PROMETHEUS, "expr": query, "legendFormat": legend}
             for letter, (legend, query) in zip(ascii_uppercase, panel.queries.items(), strict=False)
