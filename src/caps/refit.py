@@ -94,9 +94,8 @@ def reason_to_refit(
         return "asked for"
     newest = store.facts.versions[-1]
     if every is not None:
-        made = datetime.fromisoformat(newest.made.replace("Z", "+00:00"))
-        past = np.timedelta64((now or datetime.now(UTC)) - made)
-        if past >= every:
+        made = datetime.fromisoformat(newest.made)
+        if np.timedelta64((now or datetime.now(UTC)) - made) >= every:
             return "schedule"
     if on_drift and drifted(CAPS.load(store.folder), series, since=store.current.end):
         return "drift"

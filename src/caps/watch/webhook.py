@@ -88,7 +88,7 @@ class Webhook(Sink):
             self.failing = problem is not None
             if problem is not None:
                 self._say(f"{problem}, " + (f"again in {pause:g} s" if again else "given up"))
-            if problem is not None and again:
+            if again:
                 with self._changed:
                     self._changed.wait_for(lambda: self._closed, pause)
                 pause = min(2 * pause, self.longest_pause)
