@@ -182,11 +182,11 @@ class Alertmanager(Sink):
 
     def _post(self, batch: list[tuple[_Entry, Stage]]) -> bool:
         """Send alerts; whether to try again."""
-        url, headers = f"{self.url.rstrip('/')}/api/v2/alerts", {"Content-Type": "application/json"}
+        url = f"{self.url.rstrip('/')}/api/v2/alerts"
         body = json.dumps([self._alert(entry, stage) for entry, stage in batch]).encode()
         self.tries += 1
         try:
-            post(url, body, headers, self.timeout)
+            post(url, body, {"Content-Type": "application/json"}, self.timeout)
             self.failing = False
             return False
         except Unanswered as problem:

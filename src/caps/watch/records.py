@@ -64,7 +64,8 @@ class Records:
     def __post_init__(self) -> None:
         self.wanted = self.time
         self.marks = Marks(self.reading.decimal or ".", self.reading.thousands)
-        self.usual, zone = self.marks == Marks(), self.reading.timezone
+        self.usual = self.marks == Marks()
+        zone = self.reading.timezone
         self.zone = None if zone is None else ZoneInfo(zone)
         self.latest: dict[str, np.datetime64] = {}  # of each series, where clocks are set back
 

@@ -164,9 +164,8 @@ class Polling:
     def __post_init__(self) -> None:
         self.complain: Callable[[str], None] = lambda complaint: None
         self.channels: tuple[str, ...] | None = self.prometheus.channels
-        self.step: np.timedelta64 | None = np.timedelta64(self.prometheus.step, "ms").astype(
-            "timedelta64[ns]"
-        )
+        step = np.timedelta64(self.prometheus.step, "ms")
+        self.step: np.timedelta64 | None = step.astype("timedelta64[ns]")
         self.known: dict[str, Mapping[str, str]] = {}
         self.pause, self.not_before = FIRST_PAUSE, 0.0
 
