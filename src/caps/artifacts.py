@@ -18,18 +18,12 @@ from safetensors.numpy import load, save
 
 from caps.errors import ArtifactError
 from caps.json_text import parse_json
-from caps.replacing import MANIFEST, clear_leftovers, replacing, replacing_folder
-
-__all__ = [
-    "MANIFEST",
-    "Arrays",
-    "read_folder",
-    "read_manifest",
-    "replacing",
-    "write_folder",
-    "write_text",
-    "writing_together",
-]
+from caps.replacing import (
+    MANIFEST as MANIFEST,
+    clear_leftovers,
+    replacing as replacing,
+    replacing_folder,
+)
 
 SEAL = "digest"
 OWN = {"kind", "version", "sha256", SEAL}  # checked on their own

@@ -289,9 +289,8 @@ class FittedModel:
             silencer=self.silencer(),
         )
         if state is not None:
-            from caps.stream import (
-                SavedStreams,
-            )  # safetensors: 0.03 s, which an export does without
+            # safetensors: 0.03 s, which an export does without
+            from caps.stream import SavedStreams
 
             SavedStreams(Path(state)).restore("", stream)
         return stream

@@ -58,6 +58,7 @@ def versions_of(folder: Path) -> Store:
     model = CAPS.load(folder)
     made = datetime.fromtimestamp((folder / MANIFEST).stat().st_mtime, UTC)
     learned = model.learned_
+    last = model.fitted_.training_time(len(learned) - 1)
     with replacing_folder(folder, kind=KIND) as place:
         store = Store.create(place)
         store.add(
@@ -67,17 +68,12 @@ def versions_of(folder: Path) -> Store:
             source="the model that was here",
             rows=learned.rows,
             start=None,
-            end=_training_end(model),
+            end=None if last is None else write_moment(last, "s", separator="T"),
             learned=learned.part,
             data="",
         )
         store.set_feedback(model.feedback_)
     return Store(folder)
-
-
-def _training_end(model: CAPS) -> str | None:
-    last = model.fitted_.training_time(len(model.learned_) - 1)
-    return None if last is None else write_moment(last, "s", separator="T")
 
 
 def reason_to_refit(
@@ -98,9 +94,8 @@ def reason_to_refit(
         return "asked for"
     newest = store.facts.versions[-1]
     if every is not None:
-        made = datetime.fromisoformat(newest.made.replace("Z", "+00:00"))
-        past = np.timedelta64((now or datetime.now(UTC)) - made)
-        if past >= every:
+        made = datetime.fromisoformat(newest.made)
+        if np.timedelta64((now or datetime.now(UTC)) - made) >= every:
             return "schedule"
     if on_drift and drifted(CAPS.load(store.folder), series, since=store.current.end):
         return "drift"
@@ -179,17 +174,15 @@ def confirmed_spans(book: FeedbackBook, series: Series) -> list[tuple[int, int]]
 
 def fitted_on(model: CAPS, series: Series) -> dict[str, Any]:
     """What a version says of the rows that it was fitted on."""
-    digest = hashlib.sha256()
+    digest, start, end = hashlib.sha256(), None, None
     if series.time is not None:
         digest.update(series.time.astype("datetime64[ns]").astype("<i8").tobytes())
+        start, end = (write_moment(series.time[row], "s", separator="T") for row in (0, -1))
     digest.update(np.ascontiguousarray(series.values, dtype="<f8").tobytes())
-    times: list[str | None] = [None, None]
-    if series.time is not None:
-        times = [write_moment(series.time[row], "s", separator="T") for row in (0, -1)]
     return {
         "rows": len(series),
-        "start": times[0],
-        "end": times[1],
+        "start": start,
+        "end": end,
         "learned": model.learned_.part,
         "data": digest.hexdigest(),
     }

@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -36,8 +36,7 @@ class Renewal:
     folder: Path  # of the model, or of its versions
     refits: Refits
     judging: Judging = field(default_factory=Judging)
-    drifted: bool = False  # as a stream has told
-    now: float | None = None  # seconds since 1970
+    why: str | None = None  # another one is due, where that is known already
 
 
 def renew(renewal: Renewal) -> dict[str, Any]:
@@ -47,7 +46,8 @@ def renew(renewal: Renewal) -> dict[str, Any]:
     try:
         store = versions_of(renewal.folder)
         series = _past(renewal, store)
-        why = "drift" if renewal.drifted else _reason(renewal, store, series)
+        every = None if refits.every is None else np.timedelta64(round(refits.every), "s")
+        why = renewal.why or reason_to_refit(store, series, every=every, on_drift=refits.on_drift)
         if why is None or (why == "drift" and refits.review and _waits(store)):
             return facts
         source = entry.source.name if isinstance(entry.source, Path) else "the source's past"
@@ -66,13 +66,6 @@ def _past(renewal: Renewal, store: Store) -> Series:
         return source
     model = CAPS.load(store.folder)
     return read(source, columns=list(model.names_), time=model.time, **model.reading.given())
-
-
-def _reason(renewal: Renewal, store: Store, series: Series) -> str | None:
-    now = None if renewal.now is None else datetime.fromtimestamp(renewal.now, UTC)
-    seconds = renewal.refits.every
-    every = None if seconds is None else np.timedelta64(round(seconds), "s")
-    return reason_to_refit(store, series, every=every, on_drift=renewal.refits.on_drift, now=now)
 
 
 def _waits(store: Store) -> bool:
@@ -107,7 +100,8 @@ def renew_due(asked: RefitRound) -> RoundEnd:
     if due:
         for renewal in renewals(config, asked.now):
             if renewal.folder in due:
-                done.append(renew(replace(renewal, drifted=renewal.folder in drifted)))
+                why = "drift" if renewal.folder in drifted else "schedule"
+                done.append(renew(replace(renewal, why=why)))
     later = [seconds for seconds in left.values() if seconds > 0]
     return RoundEnd(tuple(done), min(later, default=every))
 
@@ -130,7 +124,7 @@ def renewals(config: WatchConfig, now: float) -> list[Renewal]:
         home = home_of(homes, entry.id)
         if home is not None:
             judging = Judging(config.budget_of(entry.id), planned, entry.id)
-            found.append(Renewal(entry, home, config.refits, judging, now=now))
+            found.append(Renewal(entry, home, config.refits, judging))
     return found
 
 

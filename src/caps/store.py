@@ -237,12 +237,9 @@ def read_feedback(folder: Path) -> FeedbackBook:
 def add_line(path: Path, what: str, **facts: Any) -> None:
     """Add a line of JSON to an audit; it is on the disk when this returns."""
     line = json.dumps({"time": _now(), "what": what, **facts}, ensure_ascii=False)
-    audit = os.open(path, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o644)
-    try:
-        os.write(audit, line.encode() + b"\n")
-        os.fsync(audit)
-    finally:
-        os.close(audit)
+    with path.open("ab", buffering=0) as audit:  # in one piece, also beside other processes
+        audit.write(line.encode() + b"\n")
+        os.fsync(audit.fileno())
 
 
 def _now() -> str:

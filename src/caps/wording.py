@@ -2,19 +2,10 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 
 # Not after a letter, a quote or a slash: there it is part of a name or of a path.
 _BEFORE, _VALUE = r"(?<![\w/'\"=-])", r"(\"[^\"\s]*\"|'[^'\s]*'|True\b|False\b|None\b)?"
-
-
-@dataclass(frozen=True, slots=True)
-class Mention:
-    """A keyword argument in a message, with its value if it has one."""
-
-    name: str
-    value: str  # without quotes
 
 
 def listed(names: Sequence[str], most: int = 8) -> str:
@@ -29,21 +20,19 @@ def listed(names: Sequence[str], most: int = 8) -> str:
 
 def reworded(
     text: str,
-    say: Callable[[Mention], str],
+    say: Callable[[str, str], str],
     said: Mapping[re.Pattern[str], Callable[[re.Match[str]], str]],
 ) -> str:
     """A message with every mention of an option said by `say`, after the replacements of `said`.
 
-    >>> reworded('give decimal=","', lambda mention: f"{mention.name} = {mention.value}", {})
+    It is given the option's name and its value without quotes, empty if there is none.
+
+    >>> reworded('give decimal=","', lambda name, value: f"{name} = {value}", {})
     'give decimal = ,'
     """
     for pattern, instead in said.items():
         text = pattern.sub(instead, text)
-
-    def instead_of(found: re.Match[str]) -> str:
-        return say(Mention(found[1], (found[2] or "").strip("\"'")))
-
-    return _mentions().sub(instead_of, text)
+    return _mentions().sub(lambda found: say(found[1], (found[2] or "").strip("\"'")), text)
 
 
 @cache

@@ -12,7 +12,7 @@ from caps import CAPS
 from caps.cli.main import main
 from caps.cli.wording import in_options
 from caps.series import READ_OPTIONS, ReadOptions, read
-from caps.watch import WrittenRecords
+from caps.watch import Records
 from untrained_weights import noisy_wave
 
 ROWS = 400
@@ -196,7 +196,7 @@ def test_every_way_to_read_is_an_option_of_every_command(
 def test_a_watch_reads_rows_as_they_are_written(
     options: dict[str, str], line: str, moment: str, value: float
 ) -> None:
-    records = WrittenRecords(["load"], reading=ReadOptions(**options))  # type: ignore[arg-type]
+    records = Records(["load"], reading=ReadOptions(**options))  # type: ignore[arg-type]
     (record,) = records.parse([b"sep=;", b"time;load", line.encode()])
     assert record.time == np.datetime64(moment, "ns").astype(int)
     assert record.values == [value]
@@ -205,14 +205,14 @@ def test_a_watch_reads_rows_as_they_are_written(
 def test_a_watch_follows_the_hour_that_comes_twice() -> None:
     stamps = pd.date_range("2024-10-26 23:00", periods=12, freq="30min", tz="Europe/Berlin")
     lines = [f"{stamp:%Y-%m-%d %H:%M},1" for stamp in stamps.tz_localize(None)]
-    records = WrittenRecords(["load"], reading=ReadOptions(timezone="Europe/Berlin"))
+    records = Records(["load"], reading=ReadOptions(timezone="Europe/Berlin"))
     found = records.parse([b"time,load", *(line.encode() for line in lines)])
     assert [record.time for record in found] == stamps.as_unit("ns").asi8.tolist()
 
 
 def test_a_watch_says_how_a_comma_is_read() -> None:
     complaints: list[str] = []
-    records = WrittenRecords(["load"], complain=complaints.append)
+    records = Records(["load"], complain=complaints.append)
     assert records.parse([b"time;load", b"2024-10-01 00:00:00;1,5"]) == []
     assert "--decimal ," in complaints[0]
 

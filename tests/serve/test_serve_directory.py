@@ -244,7 +244,7 @@ def test_a_failed_fit_has_its_reason_even_if_it_cannot_be_written(
     fits = served.service.fits
     with monkeypatch.context() as patched:
         patched.setattr("caps.serve.files.write_text", fail)
-        fits._conclude(fits.active["new"], {"problem": "the disk is full", "remedy": "room"}, 1)
+        fits._settle(fits.active["new"], "failed", "the disk is full", "room")
     fit = served.get("/v1/models/new").json()["fit"]
     assert (fit["state"], fit["problem"]) == ("failed", "the disk is full")
     served.put("/v1/models/new", json={"series": "pump", "train": 900})
@@ -252,7 +252,7 @@ def test_a_failed_fit_has_its_reason_even_if_it_cannot_be_written(
     fit.out.mkdir()
     with monkeypatch.context() as patched:
         patched.setattr("caps.serve.files.write_text", fail)
-        fits._conclude(fit, {}, 0)
+        fits._conclude(fit)
     fit = served.get("/v1/models/new").json()["fit"]
     assert "could not be put in force" in fit["problem"]
     assert "room" in fit["remedy"]

@@ -11,7 +11,7 @@ from small_servers import SmallPrometheus
 
 from caps.cli.main import main
 from caps.cli.watch import watch
-from caps.watch import alertmanager, read_config, signature, sources
+from caps.watch import alertmanager, grafana_dashboard, read_config, signature, sources
 from caps.watch.alerts import NAMES, TITLES
 from caps.watch.config_file import MANY, ONE, SINK, SOURCE, WATCH
 from caps.watch.prometheus import MOST_POINTS, MOST_VALUES
@@ -89,8 +89,6 @@ def test_options_names_and_numbers_are_those_of_the_code() -> None:
 
 
 def test_the_table_of_metrics_is_that_of_the_dashboard() -> None:
-    from importlib.resources import files
-
-    dashboard = files("caps.watch").joinpath("dashboard.json").read_text(encoding="utf-8")
+    dashboard = str(grafana_dashboard())
     own = re.compile(r"caps_watch_\w+")
     assert set(own.findall(PAGE)) == set(own.findall(dashboard))

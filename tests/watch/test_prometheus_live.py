@@ -4,7 +4,6 @@ import json
 import re
 import sys
 import time
-from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +21,7 @@ from real_servers import (
 )
 
 from caps.cli.main import main
+from caps.watch import grafana_dashboard
 from patience import wait_until
 
 STEP, TRAIN, LIVE, CHUNK = 30, 1000, 120, 10  # seconds, and rows: an hour live
@@ -150,7 +150,7 @@ def play(tmp_path: Path):  # type: ignore[no-untyped-def]
 
 
 def dashboard_queries() -> list[str]:
-    content = json.loads(files("caps.watch").joinpath("dashboard.json").read_text())
+    content = grafana_dashboard()
     found = [target["expr"] for panel in content["panels"] for target in panel["targets"]]
     # An annotation stands for the last minute: whether something happened in it is not asked.
     found += [each["expr"].removesuffix(" > 0") for each in content["annotations"]["list"]]

@@ -4,7 +4,6 @@ import json
 import re
 import urllib.error
 import urllib.request
-from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,7 @@ from small_servers import SmallPrometheus
 
 from caps import CAPS
 from caps.cli.main import main
-from caps.watch import Polling, Prometheus, Watcher, Webhook
+from caps.watch import Polling, Prometheus, Watcher, Webhook, grafana_dashboard
 from caps.watch.figures import Figures
 from caps.watch.listening import HEALTH, METRICS, Listener
 
@@ -63,7 +62,7 @@ def test_what_was_expected_and_its_range_are_served_beside_the_value(watched: Wa
 
 
 def dashboard_names() -> set[str]:
-    return set(OWN.findall(files("caps.watch").joinpath("dashboard.json").read_text()))
+    return set(OWN.findall(str(grafana_dashboard())))
 
 
 def test_scores_incidents_and_health_are_served(watched: Watcher) -> None:

@@ -2,11 +2,10 @@
 
 import json
 import sys
-from importlib.resources import files
 from pathlib import Path
 
 from caps.cli.options import Json, answer, group
-from caps.watch import ConfigError, read_config
+from caps.watch import ConfigError, grafana_dashboard, read_config
 
 config = group("config", "Check caps.toml, or print the dashboard for Grafana.")
 
@@ -52,5 +51,5 @@ def dashboard(*, json_output: Json = False) -> None:
 
     Example: caps config dashboard > caps-dashboard.json
     """
-    content = files("caps.watch").joinpath("dashboard.json").read_text(encoding="utf-8")
-    print(json.dumps(json.loads(content)) if json_output else content, end="")
+    found = grafana_dashboard()
+    print(json.dumps(found) if json_output else json.dumps(found, indent=1) + "\n", end="")

@@ -1,10 +1,9 @@
 """Deployment: `caps export` and `caps serve`."""
 
 import json
-import os
 from pathlib import Path
 
-from caps.cli.options import Flag, Json, Model, PlannedFile, answer
+from caps.cli.options import Flag, Json, Model, PlannedFile, answer, secret_in
 from caps.errors import InputError
 from caps.jobs import ONE_THREAD, set_default_threads
 
@@ -83,7 +82,7 @@ def serve(
         folder,
         host=host,
         port=port,
-        token=_token(token_file),
+        token=secret_in(token_file, TOKEN),
         pretrained=pretrained,
         planned=planned,
         refit_every=None if refit_every is None else seconds_in(refit_every),
@@ -98,11 +97,3 @@ def serve(
         print(facts if json_output else text, flush=True)
 
     run_service(settings, announce)
-
-
-def _token(path: Path | None) -> str | None:
-    if path is None:
-        return os.environ.get(TOKEN) or None
-    from caps.watch import read_secret  # a tenth of a second, for a token in a file
-
-    return read_secret(path)

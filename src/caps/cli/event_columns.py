@@ -67,9 +67,8 @@ def shortened(names: Sequence[str], room: int) -> str:
 def _quiet(event: "Event") -> str:
     if event.silence is None:
         return ""
-    return (
-        event.silence.name if event.silence.why == "feedback" else f"planned: {event.silence.name}"
-    )
+    name = event.silence.name
+    return name if event.silence.why == "feedback" else f"planned: {name}"
 
 
 def _width(name: str, cells: Sequence[str]) -> int:

@@ -124,16 +124,10 @@ def list_versions(folder: Folder, *, audit: Flag = False, json_output: Json = Fa
     store = _store(folder)
     if audit:
         lines = store.audit()
-        told = [
-            " ".join(
-                [
-                    str(each["time"]),
-                    str(each["what"]),
-                    str(each.get("version") or each.get("id", "")),
-                ]
-            )
+        told = (
+            f"{each['time']} {each['what']} {each.get('version') or each.get('id', '')}"
             for each in lines
-        ]
+        )
         answer(lines, json_output, *told)
         return
     facts = store.facts

@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import os
 import re
 from collections.abc import Callable
 from functools import wraps
@@ -60,6 +61,15 @@ def group(name: str, help: str) -> App:
 def answer(facts: Any, json_output: bool, *lines: str) -> None:
     """Print the outcome: the facts as JSON, or lines of text."""
     print(json.dumps(facts, indent=2) if json_output else "\n".join(lines))
+
+
+def secret_in(path: Path | None, variable: str) -> str | None:
+    """The secret in the first line of a file, else that in an environment variable, if any."""
+    if path is None:
+        return os.environ.get(variable) or None
+    from caps.watch import read_secret  # a tenth of a second, for a secret in a file
+
+    return read_secret(path)
 
 
 def names_in(text: str, example: str) -> list[str]:

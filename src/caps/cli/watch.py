@@ -1,7 +1,6 @@
 """`caps watch`: follow a growing file or standard input and tell events as they happen."""
 
 import json
-import os
 import sys
 from functools import partial
 from pathlib import Path
@@ -16,6 +15,7 @@ from caps.cli.options import (
     Queries,
     Step,
     queries_in,
+    secret_in,
     takes_read_options,
 )
 from caps.errors import CapsError, InputError
@@ -113,24 +113,14 @@ def watch(
     )
 
     if config is not None:
-        others = (
-            model,
-            input,
-            prometheus,
-            webhook,
-            alertmanager,
-            slack,
-            listen,
-            state,
-            alarms,
-            planned,
-        )
+        addresses = (prometheus, webhook, alertmanager, slack, listen)
+        others = (model, input, *addresses, state, alarms, planned)
         if any(each is not None for each in others) or query:
             raise InputError("--config and other options at once", "say everything in the file")
         chosen = read_config(config)
     else:
         sinks = (
-            SinkConfig("webhook", webhook or "", "webhook", _secret(secret_file)),
+            SinkConfig("webhook", webhook or "", "webhook", secret_in(secret_file, SECRET)),
             SinkConfig("alertmanager", alertmanager or "", "alertmanager"),
             SinkConfig("slack", slack or "", "slack"),
         )
@@ -174,12 +164,6 @@ def watch(
     else:
         print(_sentence(summary), file=sys.stderr)
     _check(summary, [each.name for each in chosen.sinks], kept=chosen.state is not None)
-
-
-def _secret(path: Path | None) -> str | None:
-    from caps.watch import read_secret  # a tenth of a second that --help does without
-
-    return os.environ.get(SECRET) or None if path is None else read_secret(path)
 
 
 def _recovery(text: str | None) -> "int | np.timedelta64 | None":

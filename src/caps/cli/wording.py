@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from caps.wording import Mention, reworded
+from caps.wording import reworded
 
 
 def in_options(texts: Iterable[str]) -> list[str]:
@@ -20,13 +20,11 @@ def in_options(texts: Iterable[str]) -> list[str]:
     return [reworded(text, _option, _SAID) for text in texts]
 
 
-def _option(mention: Mention) -> str:
-    option = f"--{mention.name.replace('_', '-')}"
-    if mention.value == "False":
+def _option(name: str, value: str) -> str:
+    option = f"--{name.replace('_', '-')}"
+    if value == "False":
         return option.replace("--", "--no-", 1)
-    if mention.value in ("", "True", _on(mention.name)):
-        return option
-    return f"{option} {mention.value}"
+    return option if value in ("", "True", _on(name)) else f"{option} {value}"
 
 
 def _on(name: str) -> Any:

@@ -121,16 +121,12 @@ def _fitted(task: Task) -> dict[str, Any]:
     series, model = _series(task, entry.columns, options.time), CAPS(**options.parameters())
     started, used = time.monotonic(), time.process_time()
     model.fit(series)
-    spent = {
+    extra = {
+        "train_rows": len(model.learned_),
+        "learned": model.learned_.part,
+        "model": f"{MODELS}/{entry.name}",
         "fit_seconds": time.monotonic() - started,
         "fit_cpu_seconds": time.process_time() - used,
-    }
-    learned = model.learned_
-    extra = {
-        "train_rows": len(learned),
-        "learned": learned.part,
-        "model": f"{MODELS}/{entry.name}",
-        **spent,
     }
     return _write(task, model, series, extra)
 

@@ -2,6 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
+from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
 
 from caps.serve.requests import Position
@@ -322,3 +323,13 @@ class BudgetFacts(BaseModel):
 def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """How refusals are described in the OpenAPI document."""
     return {status: {"model": Problem} for status in statuses}
+
+
+BODY = problems(400, 408, 413, 415, 507)  # of what comes with one
+
+
+def router_of(path: str, *statuses: int) -> APIRouter:
+    """For the endpoints under /v1/PATH, with the refusals that all of them share."""
+    shared = sorted((401, 403, 421, 422, 429, 500, 503, *statuses))
+    tag = path.rpartition("/")[2]
+    return APIRouter(prefix=f"/v1/{path}", tags=[tag], responses=problems(*shared))

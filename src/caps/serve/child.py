@@ -84,13 +84,10 @@ def fit_and_save(job: dict[str, Any], out: Path) -> None:
 
 def _kept_out(confirmed: list[tuple[int, int]]) -> list[str]:
     """What is said of incidents that people confirmed."""
-    if not confirmed:
+    count = len(confirmed)
+    if not count:
         return []
-    some = (
-        "1 confirmed incident was"
-        if len(confirmed) == 1
-        else f"{len(confirmed)} confirmed incidents were"
-    )
+    some = "1 confirmed incident was" if count == 1 else f"{count} confirmed incidents were"
     return [f"{some} kept out of what is normal; revoke the feedback and fit again to take it back"]
 
 

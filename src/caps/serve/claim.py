@@ -1,16 +1,12 @@
 """One service to a directory: whoever holds the lock may clean up and write there."""
 
+import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from caps.errors import InputError
-
-try:
-    import fcntl
-except ImportError:  # pragma: no cover - Windows
-    fcntl = None  # type: ignore[assignment]
 
 LOCK = ".lock"
 
@@ -30,8 +26,7 @@ def claimed(folder: Path) -> Iterator[None]:
         ) from None
     with lock:
         try:
-            if fcntl is not None:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             lock.seek(0)
             holder = lock.read(20).decode("ascii", "replace").strip()

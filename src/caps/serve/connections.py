@@ -6,13 +6,11 @@ any token is looked at.
 """
 
 import asyncio
+import resource
 import sys
 from typing import Any
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
-
-if sys.platform != "win32":
-    import resource
 
 OVERDUE = (
     b"HTTP/1.1 408 Request Timeout\r\ncontent-type: text/plain\r\nconnection: close\r\n\r\n"
@@ -110,7 +108,5 @@ def connections(head_seconds: float, most_waiting: int) -> type[Connection]:
 
 def _room() -> int:
     """Half of the files that this process may open: the rest is for requests and the disk."""
-    if sys.platform == "win32":  # pragma: no cover - no such limit there
-        return sys.maxsize
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return sys.maxsize if soft == resource.RLIM_INFINITY else max(16, soft // 2)

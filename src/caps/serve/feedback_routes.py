@@ -7,7 +7,7 @@ from fastapi import APIRouter, Query
 
 from caps.errors import InputError
 from caps.events import AlarmChange as Changed, Feedback
-from caps.serve.answers import AlarmChange, FeedbackAnswer, Judged, problems
+from caps.serve.answers import BODY, AlarmChange, FeedbackAnswer, Judged, router_of
 from caps.serve.found import Found
 from caps.serve.lines import Axis
 from caps.serve.refusals import missing
@@ -17,11 +17,7 @@ from caps.serve.service import Service
 
 def feedback_routes(service: Service) -> APIRouter:
     """The endpoints under /v1/models/{name}/feedback."""
-    router = APIRouter(
-        prefix="/v1/models/{name}/feedback",
-        tags=["feedback"],
-        responses=problems(401, 403, 404, 409, 421, 422, 429, 500, 503),
-    )
+    router = router_of("models/{name}/feedback", 404, 409)
     writing = Lock()  # ids are counted: one at a time
 
     @router.get("")
@@ -30,7 +26,7 @@ def feedback_routes(service: Service) -> APIRouter:
         service.models.ready(name)
         return [_judged(each) for each in service.models.feedback(name)]
 
-    @router.post("", responses=problems(400, 408, 413, 415, 507))
+    @router.post("", responses=BODY)
     async def give_feedback(name: Name, request: Judgement) -> FeedbackAnswer:
         """Say that an event was no incident, or that it was one: events like it follow.
 
@@ -81,10 +77,8 @@ def change_of(change: Changed, axis: Axis) -> AlarmChange:
     """Alarms gained and lost, in the words of the API: times as the series has them."""
     facts = change.to_dict()
     for each in (*facts["gained"], *facts["lost"]):
-        each["start"], each["end"] = (
-            axis.moment(each["start_row"]),
-            axis.moment(each["end_row"] - 1),
-        )
+        each["start"] = axis.moment(each["start_row"])
+        each["end"] = axis.moment(each["end_row"] - 1)
     return AlarmChange(**facts, said=str(change))
 
 

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -34,9 +34,8 @@ class Fit:
     stage: str = "waiting"
     share: float = 0.0
     started: float | None = None  # on the monotonic clock
-    worker: Worker | None = None
-    cancelled: str = ""  # why
-    task: asyncio.Task[None] | None = None
+    cancelled: str = STOPPED  # why, if it is
+    task: asyncio.Task[dict[str, str]] = field(init=False)  # gives the problem, if there is one
 
     @property
     def state(self) -> FitState:
@@ -69,7 +68,8 @@ class Fits:
         fit = Fit(name, request, self.models.begin(name, request))
         self.untold.pop(name, None)
         self.active[name] = fit
-        fit.task = asyncio.create_task(self._work(fit))
+        fit.task = asyncio.create_task(self._run(fit))
+        fit.task.add_done_callback(lambda _: self._conclude(fit))
 
     def state(self, name: str, pending: Pending | None) -> FitState | None:
         """The fit under way, or the last one if it failed."""
@@ -95,64 +95,45 @@ class Fits:
     async def cancel(self, name: str, why: str = CANCELLED) -> None:
         """End the fit of `name`, if there is one, and wait until its process is gone."""
         fit = self.active.get(name)
-        if fit is None or fit.task is None:
-            return
-        fit.cancelled = why
-        if fit.worker is None:
-            self._give_up(fit, "cancelled", why)
-        else:
-            fit.worker.process.kill()  # `_follow` is told by the end of its pipe
-        await asyncio.wait([fit.task])
+        if fit is not None:
+            fit.cancelled = why
+            fit.task.cancel()
+            await asyncio.wait([fit.task])
 
     async def stop(self) -> None:
         """Give a running fit a moment to finish, then end it; keep what is finished."""
-        for fit in [fit for fit in self.active.values() if fit.worker is None]:
-            self._give_up(fit, "stopped", STOPPED)
-        running = [fit.task for fit in self.active.values() if fit.task is not None]
-        if running:
+        for name in [fit.name for fit in self.active.values() if fit.started is None]:
+            await self.cancel(name, STOPPED)
+        if self.active:
+            running = [fit.task for fit in self.active.values()]
             await asyncio.wait(running, timeout=self.settings.grace_seconds)
         for name in list(self.active):
             await self.cancel(name, STOPPED)
 
-    def _give_up(self, fit: Fit, outcome: str, problem: str) -> None:
-        """Let go of a fit that waits."""
-        if fit.task is not None:
-            fit.task.cancel()
-        self._settle(fit, outcome, problem, "fit again")
-
-    async def _work(self, fit: Fit) -> None:
+    async def _run(self, fit: Fit) -> dict[str, str]:
         async with self.turns:
             fit.started, fit.stage = time.monotonic(), "starting"
+            worker = Worker()
             try:
-                await self._run(fit)
-            except Exception:
-                log.exception("the fit of %s", fit.name)
-                self._settle(fit, "failed", "the fit could not be run", "see the service's log")
-
-    async def _run(self, fit: Fit) -> None:
-        worker = fit.worker = Worker()
-        try:
-            worker.give(do_fit, self._job(fit))
-            async with asyncio.timeout(self.settings.fit_seconds):
-                failure = await self._follow(fit, worker)
-        except TimeoutError:
-            failure = {
-                "problem": f"the fit took more than {self.settings.fit_seconds:g} seconds",
-                "remedy": "give fewer channels or a shorter training part",
-            }
-        finally:
-            worker.stop()
-        self._conclude(fit, failure, worker.process.exitcode)
-
-    async def _follow(self, fit: Fit, worker: Worker) -> dict[str, str]:
-        """Take the progress of a fit until it ends; the problem that it told, if any."""
-        while isinstance(message := await _next(worker), Report):
-            fit.stage, fit.share = message.text, message.share
+                worker.give(do_fit, self._job(fit))
+                async with asyncio.timeout(self.settings.fit_seconds):
+                    while isinstance(message := await _next(worker), Report):
+                        fit.stage, fit.share = message.text, message.share
+            except TimeoutError:
+                return {
+                    "problem": f"the fit took more than {self.settings.fit_seconds:g} seconds",
+                    "remedy": "give fewer channels or a shorter training part",
+                }
+            finally:
+                worker.stop()
         if not isinstance(message, Lost):
             return dict(message)
         if message.output:  # what a process that died had to say is in the log already
             log.error("the fit of %s: %s", fit.name, message.output)
-        return {}
+        return {
+            "problem": f"the fit's process ended with code {worker.process.exitcode}",
+            "remedy": "give fewer rows or channels; see the service's log",
+        }
 
     def _job(self, fit: Fit) -> dict[str, Any]:
         name, pretrained = fit.request["series"], self.settings.pretrained
@@ -167,17 +148,18 @@ class Fits:
             "niceness": self.settings.fit_niceness,
         }
 
-    def _conclude(self, fit: Fit, failure: dict[str, str], code: int | None) -> None:
+    def _conclude(self, fit: Fit) -> None:
         # Finished is what has its folder, also when it was cancelled a moment later.
         if fit.out.is_dir():
             self._settle(fit, "fitted")
-        elif fit.cancelled:
-            self._settle(fit, "cancelled", fit.cancelled, "fit again")
-        elif failure:
-            self._settle(fit, "failed", failure["problem"], failure["remedy"])
+        elif fit.task.cancelled():
+            outcome = "stopped" if fit.cancelled == STOPPED else "cancelled"
+            self._settle(fit, outcome, fit.cancelled, "fit again")
+        elif error := fit.task.exception():
+            log.error("the fit of %s", fit.name, exc_info=error)
+            self._settle(fit, "failed", "the fit could not be run", "see the service's log")
         else:
-            remedy = "give fewer rows or channels; see the service's log"
-            self._settle(fit, "failed", f"the fit's process ended with code {code}", remedy)
+            self._settle(fit, "failed", **fit.task.result())
 
     def _settle(self, fit: Fit, outcome: str, problem: str = "", remedy: str = "") -> None:
         """Write the outcome down, and let go of the fit."""

@@ -47,14 +47,7 @@ class Axis:
         """The rows that are learned from if none are chosen."""
         series = self.series.select(*channels) if channels else self.series
         learned = rows_to_learn(series, FitOptions().for_own_rows())
-        return Proposal(
-            start=learned.start,
-            end=learned.end,
-            first=self.moment(learned.start),
-            last=self.moment(learned.end - 1),
-            extent=self.timeline.extent(learned.start, learned.end),
-            why=learned.why,
-        )
+        return Proposal(**self.mark(learned.start, learned.end).model_dump(), why=learned.why)
 
     def mark(self, start: int, end: int) -> Mark:
         """Marked rows."""
@@ -115,6 +108,6 @@ def bands_of(names: Sequence[str], band: Band) -> dict[str, RowBand]:
 
 def listed(values: FloatArray) -> list[float | None]:
     """Numbers as JSON can hold them: null for what is none."""
-    return [value if known else None for value, known in zip(
-        values.tolist(), np.isfinite(values).tolist(), strict=True
-    )]  # fmt: skip
+    found = values.astype(object)
+    found[~np.isfinite(values)] = None
+    return list(found)

@@ -9,6 +9,7 @@ from caps.errors import CapsError, InputError
 from caps.scoring import FitOptions, alarm_rate, rows_to_learn, spans_of
 from caps.series import Series, read
 from caps.serve.answers import (
+    BODY,
     BudgetFacts,
     Events,
     Explained,
@@ -18,6 +19,7 @@ from caps.serve.answers import (
     ModelFacts,
     Scores,
     problems,
+    router_of,
 )
 from caps.serve.files import Marks
 from caps.serve.found import Found, events_of
@@ -43,11 +45,7 @@ LEAST_CALIBRATION = 32  # rows a fit needs at the least
 
 def model_routes(service: Service) -> APIRouter:
     """The endpoints under /v1/models."""
-    router = APIRouter(
-        prefix="/v1/models", tags=["models"], responses=problems(401, 403, 421, 422, 429, 500, 503)
-    )
-    known = problems(404, 409)
-    body = problems(400, 408, 413, 415, 507)
+    router, known = router_of("models"), problems(404, 409)
 
     @router.get("")
     async def list_models() -> list[ModelFacts]:
@@ -59,7 +57,7 @@ def model_routes(service: Service) -> APIRouter:
         """One model, with the progress of its fit."""
         return describe(service, name)
 
-    @router.put("/{name}", status_code=202, responses=known | body)
+    @router.put("/{name}", status_code=202, responses=known | BODY)
     async def fit_model(name: Name, request: FitRequest) -> ModelFacts:
         """Fit a model in the background; an older one stays in use until the new one is ready."""
         record = service.models.record(name) if name in service.models.names() else None
@@ -94,7 +92,7 @@ def model_routes(service: Service) -> APIRouter:
         spans = marks.spans if marks and marks.series == series else record.request.known
         return await service.query_series(series, lambda axis: marks_on(axis, spans))
 
-    @router.put("/{name}/marks", responses=known | body)
+    @router.put("/{name}/marks", responses=known | BODY)
     async def set_marks(name: Name, request: Marked) -> list[Mark]:
         """Mark known anomalies, in place of those marked so far; the next fit may be given them."""
         series = service.models.ready(name).request.series
@@ -102,7 +100,7 @@ def model_routes(service: Service) -> APIRouter:
         service.models.set_marks(name, Marks(series=series, spans=request.marks))
         return marked
 
-    @router.put("/{name}/alarms", responses=known | body)
+    @router.put("/{name}/alarms", responses=known | BODY)
     async def set_alarms(name: Name, request: Alarms) -> ModelFacts:
         """Change the alarm budget; nothing is fitted again."""
         model = await service.scorers.run(lambda: service.loaded(name))
@@ -110,7 +108,7 @@ def model_routes(service: Service) -> APIRouter:
         service.models.set_alarms(name, request.alarms)
         return describe(service, name)
 
-    @router.post("/{name}/score", responses=known | body)
+    @router.post("/{name}/score", responses=known | BODY)
     async def score(name: Name, request: ScoreRequest) -> Scores:
         """Score rows sent with the request."""
         return await service.scorers.run(lambda: score_rows(service, name, request))
@@ -173,18 +171,16 @@ def describe(service: Service, name: str) -> ModelFacts:
     shown = record or pending
     if shown is None:  # deleted a moment ago
         raise missing("model", name)
+    fitted = facts.model_dump(include={"train", "learned", "notes", "seconds"}) if facts else {}
     return ModelFacts(
         name=name,
         ready=record is not None,
         series=shown.request.series,
         columns=facts.channels if facts else shown.request.columns or [],
-        train=facts.train if facts else None,
-        learned=facts.learned if facts else "",
         known=shown.request.known,
         alarms=shown.budget,
-        notes=facts.notes if facts else [],
-        seconds=facts.seconds if facts else None,
         fit=service.fits.state(name, pending),
+        **{"notes": [], **fitted},
     )
 
 

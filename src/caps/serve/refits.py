@@ -13,7 +13,6 @@ from datetime import datetime
 from typing import Any
 
 from caps.errors import CapsError
-from caps.events import changed_alarms
 from caps.serve.requests import Asked
 from caps.serve.service import Service
 
@@ -78,13 +77,8 @@ class Schedule:
         if models.pending(name) is not None or not record.kept:
             return  # it failed, which the page says
         fit = record.kept[-1]
-
-        def compare(found: Any) -> dict[str, Any]:
-            other = self.service.analysed(name, None, fit)
-            return changed_alarms(found.analysis, other.analysis).to_dict()
-
-        change = await self.service.query(name, Asked(alarms=None), compare, quick=False)
-        models.note(name, "compared", version=fit, before=record.fit, change=change)
+        change, _ = await self.service.compare(name, Asked(alarms=None), fit)
+        models.note(name, "compared", version=fit, before=record.fit, change=change.to_dict())
         if not self.review:
             models.put_in_force(name, fit)
 

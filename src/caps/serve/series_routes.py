@@ -10,7 +10,7 @@ from starlette.requests import ClientDisconnect
 
 from caps.errors import CapsError
 from caps.series import duration, write_moment
-from caps.serve.answers import Lines, Proposal, Rows, SeriesFacts, problems
+from caps.serve.answers import BODY, Lines, Proposal, Rows, SeriesFacts, problems, router_of
 from caps.serve.files import DATA, SERIES, StoredSeries
 from caps.serve.refusals import Refusal
 from caps.serve.requests import Chosen, Name, Span, Upload, Window
@@ -33,16 +33,9 @@ QUICK = 5_000_000  # bytes of a file that is read in a moment
 
 def series_routes(service: Service) -> APIRouter:
     """The endpoints under /v1/series."""
-    router = APIRouter(
-        prefix="/v1/series", tags=["series"], responses=problems(401, 403, 421, 422, 429, 500, 503)
-    )
+    router = router_of("series")
 
-    @router.post(
-        "",
-        status_code=201,
-        openapi_extra=CSV_BODY,
-        responses=problems(400, 408, 409, 413, 415, 507),
-    )
+    @router.post("", status_code=201, openapi_extra=CSV_BODY, responses=BODY | problems(409))
     async def upload(request: Request, asked: Annotated[Upload, Query()]) -> SeriesFacts:
         """Upload a CSV file as a series."""
         with service.series.adding(asked.name) as folder:

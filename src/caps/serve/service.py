@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from caps.errors import InputError
 from caps.estimator import CAPS
+from caps.events import AlarmChange, changed_alarms
 from caps.planned import Planned
 from caps.series import Series, read
 from caps.serve.cache import Cache
@@ -141,14 +142,6 @@ class Service:
             log.error("the planned events: %s; those read last count", error)
         return self._planned[1]
 
-    def analysed(self, name: str, series: str | None, fit: str) -> Found:
-        """What another fit that is kept finds; in a thread that may take its time."""
-        record = self.models.ready(name)
-        facts = self.models.fits(name)[fit]
-        axis = self._axis(self.series.facts(series or record.request.series))
-        model = self.model(name, record.budget, series, fit)
-        return Found(model, model.analyze(axis.series), axis, fit, facts, None)
-
     async def query_series(self, name: str, work: Callable[[Axis], Answer]) -> Answer:
         """Do something with an uploaded series."""
         series = self.series.facts(name)
@@ -178,6 +171,16 @@ class Service:
             return work(self._found.get(key, lambda: self._analysis(sought).under(model)))
 
         return await self._viewers(sought.series, quick and self._found.has(key)).run(find)
+
+    async def compare(self, name: str, asked: Asked, fit: str) -> tuple[AlarmChange, Axis]:
+        """The alarms that another fit which is kept gains and loses, and the axis they lie on."""
+
+        def compared(found: Found) -> tuple[AlarmChange, Axis]:
+            budget = self.models.ready(name).budget
+            other = self.model(name, budget, asked.series, fit).analyze(found.axis.series)
+            return changed_alarms(found.analysis, other), found.axis
+
+        return await self.query(name, asked, compared, quick=False)
 
     async def draw(self, name: str, series: str | None, work: Callable[[Found], Answer]) -> Answer:
         """Do something that needs scores, but no events."""

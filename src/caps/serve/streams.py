@@ -15,7 +15,7 @@ from fastapi import APIRouter
 from caps.errors import ArtifactError, InputError
 from caps.estimator import CAPS
 from caps.series import write_moment
-from caps.serve.answers import EventChange, StreamUpdate, problems
+from caps.serve.answers import BODY, EventChange, StreamUpdate, router_of
 from caps.serve.cache import Cache
 from caps.serve.files import STREAMS, put_away
 from caps.serve.lines import bands_of, listed
@@ -88,7 +88,8 @@ class LiveStream:
             if saved.extra.get("fit", fit.name) == fit.name:
                 saved.restore(ID, stream)
                 return stream, ""
-            if _carried(saved, stream):
+            same = all(saved.extra.get(name) == fact for name, fact in _kind(stream).items())
+            if same and saved.take_over(ID, stream):
                 return stream, REFITTED
         except ArtifactError:
             if not self._state.exists():
@@ -127,13 +128,6 @@ def _text(time: np.datetime64) -> str:
     return write_moment(time, "ms", separator="T")
 
 
-def _carried(saved: SavedStreams, stream: Stream) -> bool:
-    """Whether a stream of another fit goes on with this one."""
-    if any(saved.extra.get(name) != value for name, value in _kind(stream).items()):
-        return False
-    return saved.take_over(ID, stream)
-
-
 def _kind(stream: Stream) -> dict[str, Any]:
     """What two fits must have in common for a stream to go on: channels and step."""
     return {"channels": list(stream.fitted.names), "step": stream.arrivals.step}
@@ -141,11 +135,7 @@ def _kind(stream: Stream) -> dict[str, Any]:
 
 def stream_routes(service: Service) -> APIRouter:
     """The endpoints under /v1/models/{name}/streams."""
-    router = APIRouter(
-        prefix="/v1/models/{name}/streams",
-        tags=["streams"],
-        responses=problems(401, 403, 404, 409, 421, 422, 429, 500, 503),
-    )
+    router = router_of("models/{name}/streams", 404, 409)
     live = Cache[LiveStream](STREAMS_KEPT)
 
     def of(name: str, stream: str) -> tuple[LiveStream, CAPS, Path]:
@@ -154,7 +144,7 @@ def stream_routes(service: Service) -> APIRouter:
         folder = fit.parent / STREAMS / stream
         return live.get((name, stream), lambda: LiveStream(folder)), model, fit
 
-    @router.post("/{stream}", responses=problems(400, 408, 413, 415, 507))
+    @router.post("/{stream}", responses=BODY)
     async def feed_stream(name: Name, stream: Name, request: StreamRows) -> StreamUpdate:
         """Take in the next rows; the first begin the stream. Needs a model fitted causally."""
 

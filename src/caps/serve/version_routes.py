@@ -4,10 +4,8 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from caps.events import changed_alarms
-from caps.serve.answers import AlarmChange, VersionFacts, problems
+from caps.serve.answers import BODY, AlarmChange, VersionFacts, router_of
 from caps.serve.feedback_routes import change_of
-from caps.serve.found import Found
 from caps.serve.refusals import missing
 from caps.serve.requests import Asked, ChosenVersion, Name
 from caps.serve.service import Service
@@ -15,11 +13,7 @@ from caps.serve.service import Service
 
 def version_routes(service: Service) -> APIRouter:
     """The endpoints under /v1/models/{name}/versions."""
-    router = APIRouter(
-        prefix="/v1/models/{name}/versions",
-        tags=["versions"],
-        responses=problems(401, 403, 404, 409, 421, 422, 429, 500, 503),
-    )
+    router = router_of("models/{name}/versions", 404, 409)
 
     def listed(name: str) -> list[VersionFacts]:
         record = service.models.ready(name)
@@ -38,7 +32,7 @@ def version_routes(service: Service) -> APIRouter:
         """The fits of a model that are kept: what they learned from, and which is in force."""
         return listed(name)
 
-    @router.put("", responses=problems(400, 408, 413, 415, 507))
+    @router.put("", responses=BODY)
     async def choose_version(name: Name, request: ChosenVersion) -> list[VersionFacts]:
         """Put a fit in force that is kept: a new one that was reviewed, or an older one again."""
         service.models.put_in_force(name, request.fit)
@@ -51,11 +45,6 @@ def version_routes(service: Service) -> APIRouter:
         """The alarms of the last month that a fit gains and loses beside the one in force."""
         if fit not in service.models.fits(name):
             raise missing("version", fit[:40])
-
-        def compare(found: Found) -> AlarmChange:
-            other = service.analysed(name, asked.series, fit)
-            return change_of(changed_alarms(found.analysis, other.analysis), found.axis)
-
-        return await service.query(name, asked, compare, quick=False)
+        return change_of(*await service.compare(name, asked, fit))
 
     return router

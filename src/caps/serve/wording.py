@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 
-from caps.wording import Mention, reworded
+from caps.wording import reworded
 
 
 def in_fields(texts: Iterable[str]) -> list[str]:
@@ -15,11 +15,11 @@ def in_fields(texts: Iterable[str]) -> list[str]:
     return [reworded(text, _field, _SAID) for text in texts]
 
 
-def _field(mention: Mention) -> str:
-    label = mention.name.replace("_", " ")
-    if mention.value == "False":
+def _field(name: str, value: str) -> str:
+    label = name.replace("_", " ")
+    if value == "False":
         return f"'no {label}'"
-    return f"'{label}'" + (f" {mention.value}" if mention.value not in ("", "True") else "")
+    return f"'{label}'" + (f" {value}" if value not in ("", "True") else "")
 
 
 _SAID = {

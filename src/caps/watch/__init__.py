@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         seconds_in as seconds_in,
     )
     from caps.watch.config_file import ConfigError as ConfigError, read_config as read_config
+    from caps.watch.dashboard import grafana_dashboard as grafana_dashboard
     from caps.watch.following import Lines as Lines
     from caps.watch.incidents import Incidents as Incidents
     from caps.watch.models import Followed as Followed, ModelOf as ModelOf, changed_at as changed_at
@@ -30,6 +31,5 @@ if TYPE_CHECKING:
     from caps.watch.state import WatchState as WatchState
     from caps.watch.watcher import Watcher as Watcher
     from caps.watch.webhook import Webhook as Webhook, signature as signature
-    from caps.watch.written import WrittenRecords as WrittenRecords
 
 __getattr__ = on_first_use(__name__)

@@ -7,15 +7,9 @@ import numpy as np
 
 from caps.watch.incidents import shown
 from caps.watch.sources import Source
+from caps.watch.telling import Line, origin_of
 
-Line = dict[str, Any]
-SAID: Line = {
-    "severity": "high",
-    "direction": None,
-    "size": None,
-    "kind": "no data",
-    "channels": [],
-}
+ENDS = {"no_data": ("data_again", "forgotten"), "source_down": ("source_up",)}  # by beginnings
 
 
 class Absence:
@@ -48,7 +42,8 @@ class Absence:
         if since is None:
             return []
         reason = f"Rows come again, after none since {_clock(since)}."
-        return [_series_line("data_again", series, source, labels, since, moment, reason)]
+        origin = origin_of(series, source, labels)
+        return [_line("data_again", origin, _clock(since), _clock(moment), reason)]
 
     def missing(self, source: Source) -> list[Line]:
         """Lines of series of this source that have just stopped, or are forgotten."""
@@ -60,52 +55,43 @@ class Absence:
         for series, moment in list(self.heard.items()):
             if self.source_of.get(series) != source.name:
                 continue
-            labels, silent = source.labels(series), upto - moment
+            silent, end = upto - moment, None
             if series not in self.stopped and silent >= self.limit:
                 if self.planned(series, upto):
                     continue
                 self.stopped[series] = moment
-                reason = f"No row since {_clock(moment)}: see whether it is still measured."
-                lines.append(
-                    _series_line("no_data", series, source.name, labels, moment, None, reason)
-                )
+                what, said = "no_data", "see whether it is still measured"
             elif self.forget is not None and silent >= self.forget:
                 del self.stopped[series], self.heard[series], self.source_of[series]
-                reason = f"No row since {_clock(moment)}: it is not watched any more."
-                lines.append(
-                    _series_line("forgotten", series, source.name, labels, moment, upto, reason)
-                )
+                what, said, end = "forgotten", "it is not watched any more", _clock(upto)
+            else:
+                continue
+            origin = origin_of(series, source.name, source.labels(series))
+            start = _clock(moment)
+            lines.append(_line(what, origin, start, end, f"No row since {start}: {said}."))
         return lines
 
     def outage(self, source: Source, now: float) -> list[Line]:
         """A line if a source went down or came back, in seconds since 1970."""
         failure, told = source.failure, self.down.get(source.name)
+        origin = origin_of("", source.name, {})
         if failure is None and told is not None:
             del self.down[source.name]
             reason = f"It can be read again; rows since {told['start']} are read now."
-            return [_source_line("source_up", source.name, told["start"], _now(now), reason)]
+            return [_line("source_up", origin, told["start"], _now(now), reason)]
         if failure is None or told is not None or self.limit is None:
             return []
         if (now - failure.since) * 1e9 < self.limit:
             return []
-        line = _source_line(
-            "source_down",
-            source.name,
-            _now(failure.since),
-            None,
-            f"It cannot be read: {failure.why}.",
-        )
+        reason = f"It cannot be read: {failure.why}."
+        line = _line("source_down", origin, _now(failure.since), None, reason)
         self.down[source.name] = line
         return [line]
 
     def facts(self) -> dict[str, Any]:
         """The state as JSON values."""
-        return {
-            "heard": self.heard,
-            "source_of": self.source_of,
-            "stopped": self.stopped,
-            "down": self.down,
-        }
+        tables = ("heard", "source_of", "stopped", "down")
+        return {name: getattr(self, name) for name in tables}
 
     def restore(self, facts: Mapping[str, Any]) -> None:
         """Continue from a state."""
@@ -119,48 +105,23 @@ class Absence:
             table.pop(series, None)
 
 
-def _series_line(
-    what: str,
-    series: str,
-    source: str,
-    labels: Mapping[str, str],
-    since: int,
-    end: int | None,
-    reason: str,
-) -> Line:
-    start = _clock(since)
+def _line(what: str, origin: Line, start: str, end: str | None, reason: str) -> Line:
+    of_source = what.startswith("source")
+    name = origin["source"] if of_source else origin["series"]
+    ends = ENDS.get(what)
     return {
         "what": what,
-        "series": series,
-        "source": source,
-        "labels": dict(labels),
-        "alert": what == "no_data",
-        "id": f"{series}:{start}:{what}",
-        **(
-            {"ended_by": [f"{series}:{start}:{each}" for each in ("data_again", "forgotten")]}
-            if end is None
-            else {}
-        ),
-        "start": start,
-        "end": None if end is None else _clock(end),
-        **SAID,
-        "reason": reason,
-    }
-
-
-def _source_line(what: str, source: str, start: str, end: str | None, reason: str) -> Line:
-    return {
-        "what": what,
-        "series": "",
-        "source": source,
-        "labels": {},
-        "alert": what == "source_down",
-        "id": f"{source}:{start}:{what}",
-        **({"ended_by": [f"{source}:{start}:source_up"]} if end is None else {}),
+        **origin,
+        "alert": ends is not None,
+        "id": f"{name}:{start}:{what}",
+        **({"ended_by": [f"{name}:{start}:{each}" for each in ends]} if ends else {}),
         "start": start,
         "end": end,
-        **SAID,
-        "kind": "source down",
+        "severity": "high",
+        "direction": None,
+        "size": None,
+        "kind": "source down" if of_source else "no data",
+        "channels": [],
         "reason": reason,
     }
 

@@ -10,22 +10,13 @@ tell the same one twice.
 import json
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
 
-from caps.watch.alerts import (
-    ENDS,
-    Alert,
-    Choice,
-    alertmanager_labels,
-    annotations,
-    end_of,
-    moment,
-    rfc3339,
-)
-from caps.watch.sinks import MOST, TIMEOUT, Sink
-from caps.watch.web import Refused, Unanswered, ask, check_address
+from caps.watch.alerts import ENDS, Alert, alertmanager_labels, annotations, end_of, moment, rfc3339
+from caps.watch.sinks import MOST, Sink
+from caps.watch.web import Refused, Unanswered, check_address, post
 
 RESEND = 60.0  # seconds between two messages of the same alert
 VALID = 10  # times that, or more: unheard of for so long, Alertmanager takes it as resolved
@@ -52,35 +43,23 @@ class _Entry:
     over: float = 0.0  # when its end was
 
 
+@dataclass(eq=False)
 class Alertmanager(Sink):
     """Keeps Alertmanager's view of what is open up to date, from a thread of its own."""
 
-    queue = False
+    queue, longest_pause = False, 30.0
 
-    def __init__(
-        self,
-        url: str,
-        *,
-        name: str = "alertmanager",
-        choice: Choice | None = None,
-        labels: Mapping[str, str] | None = None,
-        resend: float = RESEND,
-        settle: float = SETTLE,
-        retain: float = RETAIN,
-        timeout: float = TIMEOUT,
-        first_pause: float = 0.5,
-    ) -> None:
-        super().__init__(
-            check_address(url, "the Alertmanager"),
-            name=name,
-            choice=choice,
-            timeout=timeout,
-            first_pause=first_pause,
-            longest_pause=30.0,
-        )
-        self.labels = dict(labels or {})
-        self.resend, self.settle, self.retain = resend, settle, retain
-        self.kept = False  # whether what waits is saved and sent by the next watch
+    _: KW_ONLY
+    name: str = "alertmanager"
+    labels: Mapping[str, str] = field(default_factory=dict)
+    resend: float = RESEND
+    settle: float = SETTLE
+    retain: float = RETAIN
+    kept: bool = False  # whether what waits is saved and sent by the next watch
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_address(self.url, "the Alertmanager")
         self._table: dict[tuple[str, ...], _Entry] = {}
         self._closing = False
         self._start()
@@ -195,23 +174,19 @@ class Alertmanager(Sink):
 
     def _forget(self, now: float) -> None:
         """Drop what Alertmanager has surely taken in."""
-        drift = {"drift"}  # ends by itself
         for key, entry in list(self._table.items()):
-            since = entry.over or (entry.first if entry.begin["what"] in drift else 0.0)
+            drift = entry.begin["what"] == "drift"  # ends by itself
+            since = entry.over or (entry.first if drift else 0.0)
             if since and now - since >= self.retain:
                 del self._table[key]
 
     def _post(self, batch: list[tuple[_Entry, Stage]]) -> bool:
         """Send alerts; whether to try again."""
+        url = f"{self.url.rstrip('/')}/api/v2/alerts"
         body = json.dumps([self._alert(entry, stage) for entry, stage in batch]).encode()
         self.tries += 1
         try:
-            ask(
-                f"{self.url.rstrip('/')}/api/v2/alerts",
-                body=body,
-                headers={"Content-Type": "application/json"},
-                timeout=self.timeout,
-            )
+            post(url, body, {"Content-Type": "application/json"}, self.timeout)
             self.failing = False
             return False
         except Unanswered as problem:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from fnmatch import fnmatchcase
+from html import escape
 from typing import Any, Literal
 
 from caps.events import SEVERITIES
@@ -70,7 +71,7 @@ def slack(line: Alert) -> dict[str, str]:
         head = f"{line['severity']}: {head}"
     where = line["series"] or line.get("source") or "the series"
     facts = [f"*{head}* in `{where}`", *filter(None, [line.get("reason"), _span(line)])]
-    return {"text": "\n".join(_escaped(each) for each in facts)}
+    return {"text": "\n".join(escape(each, quote=False) for each in facts)}
 
 
 def _span(line: Alert) -> str:
@@ -78,11 +79,6 @@ def _span(line: Alert) -> str:
     if not start:
         return ""
     return f"{start} to {end}" if line["what"] in ENDS and end else f"since {start}"
-
-
-def _escaped(text: str) -> str:
-    """Slack's three special characters."""
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def alertmanager_labels(line: Alert) -> dict[str, str]:

@@ -30,6 +30,8 @@ from caps.watch.web import check_address
 
 KEY = re.compile(r'\s*(?P<key>[\w-]+|"[^"]*")\s*=')
 TABLE = re.compile(r"\s*(?P<many>\[\[|\[)\s*(?P<name>[\w.\"-]+)\s*\]")
+Where = tuple[str | int, ...]  # a table, perhaps by its number, and a key
+Checks = Mapping[str, Callable[[Any], Any]]
 EXAMPLE_STEP = np.timedelta64(1, "m")  # for budgets a day or a week, until a model has its own
 
 
@@ -71,14 +73,14 @@ def read_config(path: Path) -> WatchConfig:
     return _Reading(path, tables, line_numbers(content)).config()
 
 
-def line_numbers(content: str) -> dict[tuple[str | int, ...], int]:
+def line_numbers(content: str) -> dict[Where, int]:
     """The line of every table and key.
 
     >>> line_numbers('alarms = "1/day"\\n[[sinks]]\\nurl = "http://a"\\n')
     {('alarms',): 1, ('sinks', 0): 2, ('sinks', 0, 'url'): 3}
     """
     lines, found = content.splitlines(), {}
-    prefix: tuple[str | int, ...] = ()
+    prefix: Where = ()
     count: dict[str, int] = {}
     number = 0
     while number < len(lines):
@@ -112,9 +114,7 @@ def _rows_of_value(lines: list[str]) -> int:
 class _Reading:
     """Takes a parsed file apart, table by table, and gathers what is wrong."""
 
-    def __init__(
-        self, path: Path, tables: dict[str, Any], lines: dict[tuple[str | int, ...], int]
-    ) -> None:
+    def __init__(self, path: Path, tables: dict[str, Any], lines: dict[Where, int]) -> None:
         self.path, self.tables, self.lines = path, tables, lines
         self.problems: list[Problem] = []
 
@@ -146,25 +146,20 @@ class _Reading:
             raise ConfigError(self.path, sorted(self.problems, key=lambda each: each.line))
         return WatchConfig(path=self.path, **given)
 
-    def _wrong(self, where: tuple[str | int, ...], what: str, remedy: str) -> None:
-        line = 1
-        for size in range(len(where), 0, -1):
-            if where[:size] in self.lines:
-                line = self.lines[where[:size]]
-                break
+    def _wrong(self, where: Where, what: str, remedy: str) -> None:
+        outwards = (where[:size] for size in range(len(where), 0, -1))
+        line = next((self.lines[each] for each in outwards if each in self.lines), 1)
         self.problems.append(Problem(line, what, remedy))
 
     @contextmanager
-    def _noting(self, where: tuple[str | int, ...]) -> Iterator[None]:
+    def _noting(self, where: Where) -> Iterator[None]:
         """What is refused within is a problem of that place."""
         try:
             yield
         except InputError as error:
             self._wrong(where, error.problem, error.remedy)
 
-    def _known(
-        self, where: tuple[str | int, ...], table: Mapping[str, Any], known: set[str]
-    ) -> None:
+    def _known(self, where: Where, table: Mapping[str, Any], known: set[str]) -> None:
         for name in table:
             if name not in known:
                 of = f" in [{where[0]}]" if where else ""
@@ -185,12 +180,7 @@ class _Reading:
         self._wrong((name,), f"{name} is no list of tables", f"write [[{name}]]")
         return []
 
-    def _table(
-        self,
-        where: tuple[str | int, ...],
-        fields: Mapping[str, Callable[[Any], Any]],
-        table: Mapping[str, Any],
-    ) -> dict[str, Any]:
+    def _table(self, where: Where, fields: Checks, table: Mapping[str, Any]) -> dict[str, Any]:
         """The values of a table, each checked and converted."""
         self._known(where, table, set(fields))
         found = {}
@@ -351,10 +341,6 @@ def _address(value: Any) -> str:
     return check_address(_text(value), "the address")
 
 
-def _listen(value: Any) -> tuple[str, int]:
-    return listen_address(_text(value))
-
-
 def _texts(value: Any) -> dict[str, str]:
     if not isinstance(value, dict) or not all(isinstance(each, str) for each in value.values()):
         raise _Odd('a table of texts, such as { cpu = "rate(cpu[5m])" }')
@@ -370,26 +356,26 @@ def _choice(*known: str) -> Callable[[Any], str]:
     return choice
 
 
-TOP: dict[str, Callable[[Any], Any]] = {"alarms": _budget}
+TOP: Checks = {"alarms": _budget}
 ONE, MANY = ("watch", "fit", "rules", "refits"), ("sources", "sinks", "series", "planned")
 PATHS = {"models", "state"}
-WATCH: dict[str, Callable[[Any], Any]] = {
-    "models": _text, "state": _text, "listen": _listen, "save_every": _length,
-    "lateness": _whole, "recovery": _recovery, "no_data": _rows_or_length, "forget": _lasting,
-    "updates": _flag,
+WATCH: Checks = {
+    "models": _text, "state": _text, "listen": lambda value: listen_address(_text(value)),
+    "save_every": _length, "lateness": _whole, "recovery": _recovery, "no_data": _rows_or_length,
+    "forget": _lasting, "updates": _flag,
 }  # fmt: skip
-SOURCE: dict[str, Callable[[Any], Any]] = {
+SOURCE: Checks = {
     "name": _text, "prometheus": _address, "query": _text, "queries": _texts, "step": _lasting,
     "since": _length, "delay": _length, "lookback": _lasting, "file": _text, "follow": _flag,
     "id": _text, "time": _text,
 }  # fmt: skip
 READING = {"unit", "time_format", "timezone", "decimal", "thousands"} & set(READ_OPTIONS)
-SINK: dict[str, Callable[[Any], Any]] = {
+SINK: Checks = {
     "kind": _choice("alertmanager", "webhook", "slack"), "url": _address, "name": _text,
     "secret_file": _text, "least_severity": _choice(*RANKS), "match": _text, "labels": _texts,
     "resend": _lasting, "settle": _length,
 }  # fmt: skip
-SERIES: dict[str, Callable[[Any], Any]] = {"match": _text, "alarms": _budget, "ignore": _flag}
-REFITS: dict[str, Callable[[Any], Any]] = {
+SERIES: Checks = {"match": _text, "alarms": _budget, "ignore": _flag}
+REFITS: Checks = {
     "every": _lasting, "on_drift": _flag, "keep": _versions, "review": _flag,
 }  # fmt: skip

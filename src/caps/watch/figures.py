@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from caps.errors import InputError
@@ -19,6 +19,7 @@ except ImportError:
         "pip install 'caps-tsad[serve]', or leave out --listen",
     ) from None
 
+PREFIX = "caps_watch_"
 SECOND = 1e9  # nanoseconds
 LATE = 3.0  # steps behind, and a minute, from which on a watch does not keep up
 MINUTE = 60.0
@@ -36,7 +37,6 @@ class Figures(Collector):
         self.version, self.clock = version, clock
         self.watcher: Watcher | None = None
         self.config_problem: str | None = None  # of a reload that failed
-        self.reloads = 0
         self.refits: Mapping[str, int] = {}  # by outcome
         self.registry = CollectorRegistry()
         self.registry.register(self)
@@ -49,11 +49,9 @@ class Figures(Collector):
     def collect(self) -> Iterator[Metric]:
         """The metrics, looked up when they are asked for."""
         watcher = self.watcher
-        yield _gauge("caps_watch_info", "Version of CAPS.", ["version"], [((self.version,), 1)])
-        yield _gauge(
-            "caps_watch_config_ok", "Whether the configuration was read when it changed last.",
-            [], [((), self.config_problem is None)],
-        )  # fmt: skip
+        yield _gauge("info", "Version of CAPS.", "version", {self.version: 1})
+        about = "Whether the configuration was read when it changed last."
+        yield _gauge("config_ok", about, "", {(): self.config_problem is None})
         if watcher is not None:
             yield from self._of_series(watcher)
             yield from self._of_sources(watcher)
@@ -61,107 +59,84 @@ class Figures(Collector):
             yield from self._of_itself(watcher)
 
     def _of_series(self, watcher: Watcher) -> Iterator[Metric]:
-        series, latest = ["series"], dict(watcher.latest)
         streams, incidents = dict(watcher.streams), dict(watcher.incidents)
-        yield _gauge(
-            "caps_watch_value", "Newest value of a channel.", ["series", "channel"],
-            [((name, channel), value)
-             for name, each in latest.items() if name in streams
-             for channel, value in zip(streams[name].fitted.names, each.values, strict=True)],
-        )  # fmt: skip
+        latest = {name: each for name, each in dict(watcher.latest).items() if name in streams}
+        channels = {name: stream.fitted.names for name, stream in streams.items()}
+        values = {
+            (name, channel): value
+            for name, each in latest.items()
+            for channel, value in zip(channels[name], each.values, strict=True)
+        }
+        yield _gauge("value", "Newest value of a channel.", "series channel", values)
         for edge, about in BAND.items():
-            yield _gauge(
-                f"caps_watch_{edge}", about, ["series", "channel"],
-                [((name, channel), value)
-                 for name, each in latest.items() if name in streams and each.band is not None
-                 for channel, value in zip(
-                     streams[name].fitted.names, getattr(each.band, edge).tolist(), strict=True)],
-            )  # fmt: skip
+            values = {
+                (name, channel): value
+                for name, each in latest.items()
+                if each.band is not None
+                for channel, value in zip(channels[name], getattr(each.band, edge), strict=True)
+            }
+            yield _gauge(edge, about, "series channel", values)
+        scores = {name: each.score for name, each in latest.items()}
+        yield _gauge("score", "Score of the newest row, 0 to 1.", "series", scores)
+        thresholds = {name: stream.tracker.threshold for name, stream in streams.items()}
+        about = "Score from which on a row is part of an event."
+        yield _gauge("threshold", about, "series", thresholds)
+        opened = {name: each.current is not None for name, each in incidents.items()}
+        yield _gauge("incident_open", "1 while an incident is open.", "series", opened)
+        silent = {name: each.silent > 0 for name, each in incidents.items()}
         yield _gauge(
-            "caps_watch_score", "Score of the newest row, 0 to 1.", series,
-            [((name,), each.score) for name, each in latest.items()],
-        )  # fmt: skip
-        yield _gauge(
-            "caps_watch_threshold", "Score from which on a row is part of an event.", series,
-            [((name,), stream.tracker.threshold) for name, stream in streams.items()],
-        )  # fmt: skip
-        yield _gauge(
-            "caps_watch_incident_open", "1 while an incident is open.", series,
-            [((name,), each.current is not None) for name, each in incidents.items()],
-        )  # fmt: skip
-        yield _gauge(
-            "caps_watch_silenced_open", "1 while an event is open that is no alarm.", series,
-            [((name,), each.silent > 0) for name, each in incidents.items()],
-        )  # fmt: skip
-        yield _gauge(
-            "caps_watch_no_data", "1 while a series has stopped.", series,
-            [((name,), name in watcher.absence.stopped) for name in streams],
-        )  # fmt: skip
-        yield _gauge(
-            "caps_watch_drift", "1 from when a refit is recommended.", series,
-            [((name,), stream.drift.found) for name, stream in streams.items()],
-        )  # fmt: skip
-        yield _gauge(
-            "caps_watch_last_row_timestamp_seconds", "Time of the newest row.", series,
-            [((name,), each.time / SECOND) for name, each in latest.items() if each.time],
-        )  # fmt: skip
-        yield _counter(
-            "caps_watch_incidents", "Incidents begun.", series,
-            [((name,), each.number) for name, each in incidents.items()],
-        )  # fmt: skip
-        yield _counter(
-            "caps_watch_silenced", "Events by feedback or plan no alarms.", series,
-            [((name,), each.silenced) for name, each in incidents.items()],
-        )  # fmt: skip
-        yield _counter(
-            "caps_watch_rows", "Rows taken in.", series,
-            [((name,), stream.counts.rows) for name, stream in streams.items()],
-        )  # fmt: skip
+            "silenced_open", "1 while an event is open that is no alarm.", "series", silent
+        )
+        stopped = {name: name in watcher.absence.stopped for name in streams}
+        yield _gauge("no_data", "1 while a series has stopped.", "series", stopped)
+        drift = {name: stream.drift.found for name, stream in streams.items()}
+        yield _gauge("drift", "1 from when a refit is recommended.", "series", drift)
+        times = {name: each.time / SECOND for name, each in latest.items() if each.time}
+        yield _gauge("last_row_timestamp_seconds", "Time of the newest row.", "series", times)
+        begun = {name: each.number for name, each in incidents.items()}
+        yield _counter("incidents", "Incidents begun.", "series", begun)
+        silenced = {name: each.silenced for name, each in incidents.items()}
+        yield _counter("silenced", "Events by feedback or plan no alarms.", "series", silenced)
+        rows = {name: stream.counts.rows for name, stream in streams.items()}
+        yield _counter("rows", "Rows taken in.", "series", rows)
 
     def _of_sources(self, watcher: Watcher) -> Iterator[Metric]:
-        up = [((each.name,), each.failure is None) for each in watcher.sources]
-        yield _gauge("caps_watch_source_up", "Whether a source can be read.", ["source"], up)
+        up = {each.name: each.failure is None for each in watcher.sources}
+        yield _gauge("source_up", "Whether a source can be read.", "source", up)
         now = self.clock()
-        lags = [((each.name,), now - each.upto / SECOND) for each in watcher.sources if each.upto]
-        about = "Age of the newest time that was read."
-        yield _gauge("caps_watch_lag_seconds", about, ["source"], lags)
+        lags = {each.name: now - each.upto / SECOND for each in watcher.sources if each.upto}
+        yield _gauge("lag_seconds", "Age of the newest time that was read.", "source", lags)
         polls = [each for each in watcher.sources if isinstance(each, Polling)]
-        outcomes = [((each.name, "answered"), each.polls) for each in polls]
-        outcomes += [((each.name, "failed"), each.failed) for each in polls]
-        yield _counter("caps_watch_polls", "Requests to a source.", ["source", "outcome"], outcomes)
+        outcomes = {(each.name, "answered"): each.polls for each in polls}
+        outcomes |= {(each.name, "failed"): each.failed for each in polls}
+        yield _counter("polls", "Requests to a source.", "source outcome", outcomes)
 
     def _of_sinks(self, watcher: Watcher) -> Iterator[Metric]:
-        counts = [
-            ((sink.name, each), getattr(sink, each))
+        counts = {
+            (sink.name, each): getattr(sink, each)
             for sink in watcher.sinks
             for each in ("delivered", "refused", "dropped")
-        ]
-        yield _counter("caps_watch_alerts", "Alerts by outcome.", ["sink", "outcome"], counts)
-        failing = [((sink.name,), sink.failing) for sink in watcher.sinks]
-        about = "1 while alerts do not arrive."
-        yield _gauge("caps_watch_sink_failing", about, ["sink"], failing)
+        }
+        yield _counter("alerts", "Alerts by outcome.", "sink outcome", counts)
+        failing = {sink.name: sink.failing for sink in watcher.sinks}
+        yield _gauge("sink_failing", "1 while alerts do not arrive.", "sink", failing)
 
     def _of_itself(self, watcher: Watcher) -> Iterator[Metric]:
         streams = list(watcher.streams.values())
-        yield _gauge("caps_watch_series", "Series watched.", [], [((), len(streams))])
-        yield _counter(
-            "caps_watch_busy_seconds", "Processor time on rows.", [], [((), watcher.busy)]
-        )
+        yield _gauge("series", "Series watched.", "", {(): len(streams)})
+        yield _counter("busy_seconds", "Processor time on rows.", "", {(): watcher.busy})
         odd = {
             "unknown": watcher.unknown,
             "malformed": sum(source.malformed for source in watcher.sources),
         }
         for why in ("late", "duplicate", "ahead"):
             odd[why] = sum(getattr(stream.counts, why) for stream in streams)
-        yield _counter(
-            "caps_watch_refused_rows", "Rows not taken in, by reason.", ["reason"],
-            [((why,), count) for why, count in odd.items()],
-        )  # fmt: skip
-        outcomes = [((each,), self.refits.get(each, 0)) for each in ("in force", "waits", "failed")]
-        yield _counter("caps_watch_refits", "Models fitted again.", ["outcome"], outcomes)
+        yield _counter("refused_rows", "Rows not taken in, by reason.", "reason", odd)
+        outcomes = {each: self.refits.get(each, 0) for each in ("in force", "waits", "failed")}
+        yield _counter("refits", "Models fitted again.", "outcome", outcomes)
         if watcher.state is not None and watcher.saved_at is not None:
-            about = "When the state was saved."
-            yield _gauge("caps_watch_saved_timestamp_seconds", about, [], [((), watcher.saved_at)])
+            saved = {(): watcher.saved_at}
+            yield _gauge("saved_timestamp_seconds", "When the state was saved.", "", saved)
 
     def health(self) -> dict[str, Any]:
         """Whether the watch does its work, and what keeps it from it."""
@@ -182,21 +157,21 @@ class Figures(Collector):
         return {"ok": not problems, "series": len(watcher.streams), "problems": problems}
 
 
-Samples = Sequence[tuple[tuple[str, ...], Any]]
+Samples = Mapping[Any, Any]  # by the text of a label, or by the texts of several
 
 
-def _gauge(name: str, text: str, labels: list[str], samples: Samples) -> Metric:
-    return _filled(GaugeMetricFamily(name, text, labels=labels), samples)
+def _gauge(name: str, about: str, labels: str, samples: Samples) -> Metric:
+    return _filled(GaugeMetricFamily(PREFIX + name, about, labels=labels.split()), samples)
 
 
-def _counter(name: str, text: str, labels: list[str], samples: Samples) -> Metric:
-    return _filled(CounterMetricFamily(name, text, labels=labels), samples)
+def _counter(name: str, about: str, labels: str, samples: Samples) -> Metric:
+    return _filled(CounterMetricFamily(PREFIX + name, about, labels=labels.split()), samples)
 
 
 def _filled(family: Any, samples: Samples) -> Metric:
-    for labels, value in samples:
+    for labels, value in samples.items():
         number = float(value)
         if not math.isnan(number):
-            family.add_metric(labels, number)
+            family.add_metric((labels,) if isinstance(labels, str) else labels, number)
     metric: Metric = family
     return metric

@@ -39,14 +39,11 @@ class Lines:
 
     def read(self, patience: float) -> list[bytes]:
         """The next lines; none if nothing came within `patience` seconds."""
-        if self.path is None:
-            if not select.select([self.descriptor], [], [], patience)[0]:
-                return []
-            data = os.read(self.descriptor, BLOCK)
-        else:
-            data = os.read(self.descriptor, BLOCK)
-            if not data and self.follow:
-                return self._at_the_end(patience)
+        if self.path is None and not select.select([self.descriptor], [], [], patience)[0]:
+            return []
+        data = os.read(self.descriptor, BLOCK)
+        if not data and self.path is not None and self.follow:
+            return self._at_the_end(patience)
         if not data:
             self.ended = True
             return self._last_line()

@@ -14,7 +14,7 @@ import numpy as np
 from caps.arrays import FloatArray
 from caps.errors import CapsError, InputError
 from caps.series import Series
-from caps.watch.web import Refused, Unanswered, ask, check_address, shown_address
+from caps.watch.web import Refused, Unanswered, check_address, post, shown_address
 
 MOST_POINTS = 10_000  # of a series in one answer: the server's limit is 11,000
 MOST_VALUES = 500_000  # of all series in one answer: some 15 MB
@@ -146,7 +146,7 @@ class Prometheus:
         headers = {"Content-Type": "application/x-www-form-urlencoded"}
         url = f"{self.url.rstrip('/')}/api/v1/query_range"
         try:
-            content = ask(url, body=body, headers=headers, timeout=self.timeout)
+            content = post(url, body, headers, self.timeout)
         except Refused as refusal:
             raise self._problem(refusal, query) from None
         try:

@@ -2,19 +2,31 @@
 
 import csv
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
+from datetime import UTC, datetime
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import numpy as np
 
 from caps.errors import InputError
-from caps.series import MISSING_WORDS, is_time_name, read_moment
+from caps.series import (
+    MISSING_WORDS,
+    Marks,
+    ReadOptions,
+    is_time_name,
+    read_moment,
+    read_quantities,
+)
 from caps.watch.following import LONGEST
 
 DELIMITERS = ",;\t|"
 # What a line of any bytes can raise: the limits of csv, of recursion and of the float range too.
 UNREADABLE = (csv.Error, ValueError, TypeError, OverflowError, RecursionError)
+PLAIN = re.compile(r"-?\d+(\.\d+)?")  # nothing to look at more closely
+SEP_LINE = re.compile(r'"?sep=."?')  # which spreadsheets write and understand
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +42,9 @@ class Record:
 class Records:
     """Reads lines; a header, or the first object of NDJSON, tells the format.
 
-    A header may come again, with other columns: the rows after it are read by it. `complain` is
-    called with every line that is left out and why.
+    A header may come again, with other columns: the rows after it are read by it. Times and numbers
+    are read as `reading` says, units by themselves. `complain` is called with every line that is
+    left out and why.
     """
 
     channels: Sequence[str]
@@ -39,6 +52,7 @@ class Records:
     time: str | None = None  # column, if it is named or found
     series: str | None = None  # column of the ids
     timed: bool = True
+    reading: ReadOptions = field(default_factory=ReadOptions)
     complain: Callable[[str], None] = lambda complaint: None
     columns: list[str] | None = field(default=None, init=False)  # of CSV; none for NDJSON
     delimiter: str | None = field(default=None, init=False)  # None before a line, "" for NDJSON
@@ -49,6 +63,11 @@ class Records:
 
     def __post_init__(self) -> None:
         self.wanted = self.time
+        self.marks = Marks(self.reading.decimal or ".", self.reading.thousands)
+        self.usual = self.marks == Marks()
+        zone = self.reading.timezone
+        self.zone = None if zone is None else ZoneInfo(zone)
+        self.latest: dict[str, np.datetime64] = {}  # of each series, where clocks are set back
 
     def parse(self, lines: Sequence[bytes]) -> list[Record]:
         """The rows in these lines; what cannot be read is counted and left out."""
@@ -99,6 +118,8 @@ class Records:
     def _record(self, text: str) -> Record | None:
         """The row in a line; None if it is a header."""
         if self.delimiter is None:
+            if SEP_LINE.fullmatch(text):
+                return None
             self._begin(text)
         if not self.delimiter:
             return self._row(_object(text))
@@ -178,13 +199,52 @@ class Records:
         if self.time is not None:
             if row.get(self.time) in (None, ""):
                 raise ValueError(f"it has no time ({self.time!r})")
-            time = int(read_moment(row[self.time]).astype(np.int64))
+            time = int(self._moment(row).astype(np.int64))
         series = ""
         if self.series is not None:
             if row.get(self.series) is None:
                 raise ValueError(f"it has no id ({self.series!r})")
             series = str(row[self.series])
-        return Record(series, time, [_number(row.get(name)) for name in self.channels])
+        return Record(series, time, [self._value(row.get(name)) for name in self.channels])
+
+    def _value(self, value: Any) -> float:
+        """The number in a value, which may be a text with marks or units."""
+        if isinstance(value, str) and not (self.usual and PLAIN.fullmatch(value)):
+            found = read_quantities([value], self.marks) if value.strip() else None
+            if found is not None:
+                return _number(float(found.values[0]))
+            if self.marks.decimal == "." and "," in value:
+                problem = f"{value[:40]!r} is no number; for a decimal comma give --decimal ,"
+                raise ValueError(problem)
+        return _number(value)
+
+    def _moment(self, row: Mapping[str, Any]) -> np.datetime64:
+        reading, value = self.reading, row[self.time or ""]
+        if reading.unit is not None:
+            size = np.timedelta64(1, reading.unit) / np.timedelta64(1, "ns")
+            return np.datetime64(round(float(value) * size), "ns")
+        if reading.time_format is None and self.zone is None:
+            return read_moment(value)
+        text = str(value).strip()
+        local = (
+            datetime.fromisoformat(text)
+            if reading.time_format is None
+            else datetime.strptime(text, reading.time_format)
+        )
+        if local.tzinfo is None and self.zone is not None:
+            return self._utc(local, str(row.get(self.series or "")))
+        return read_moment(local)
+
+    def _utc(self, local: datetime, series: str) -> np.datetime64:
+        """In UTC; an hour that comes again is the one after clocks were set back."""
+        moments = [
+            read_moment(local.replace(tzinfo=self.zone, fold=fold).astimezone(UTC))
+            for fold in (0, 1)
+        ]
+        latest = self.latest.get(series)
+        again = latest is not None and moments[0] <= latest < moments[1]
+        moment = self.latest[series] = moments[int(again)]
+        return moment
 
 
 def _fields(text: str, delimiter: str) -> list[str]:

@@ -26,6 +26,7 @@ from caps.watch.config_file import read_config
 from caps.watch.following import Lines
 from caps.watch.models import Followed, ModelOf, Models
 from caps.watch.prometheus import Prometheus
+from caps.watch.records import Records
 from caps.watch.refits import Refitter, RunRound
 from caps.watch.sinks import Sink
 from caps.watch.sources import LineSource, Polling, Source
@@ -33,7 +34,6 @@ from caps.watch.state import WatchState
 from caps.watch.telling import Line
 from caps.watch.watcher import Watcher
 from caps.watch.webhook import Webhook
-from caps.watch.written import WrittenRecords
 
 if TYPE_CHECKING:
     from caps.watch.figures import Figures
@@ -80,7 +80,9 @@ class Watch:
                 stack.callback(Listener(self.config.listen, self.figures).close)
             state = None if self.config.state is None else WatchState(self.config.state)
             while True:
-                refitter = self._refitter()
+                refitter = None  # nothing is fitted again
+                if self.run_round is not None and self.config.refits:
+                    refitter = Refitter(self.config, self.run_round, self.clock)
                 watcher = self._watcher(state, refitter)
                 if self.figures is not None:
                     self.figures.watcher = watcher
@@ -115,10 +117,12 @@ class Watch:
                 signal.signal(number, handler)
 
     def _over(self, watcher: Watcher, stack: ExitStack) -> bool:
-        return bool(self.asked) or self._changed(watcher, stack)
+        """Whether a signal ends the watch, or another configuration takes over.
 
-    def _changed(self, watcher: Watcher, stack: ExitStack) -> bool:
-        """Whether another configuration takes over; a bad one leaves this one in force."""
+        A bad one leaves this one in force.
+        """
+        if self.asked:
+            return True
         if self.config.path is None or self.following is not None:
             return self.following is not None
         if not self.hangups and time.monotonic() - self.looked_at < LOOK:
@@ -198,11 +202,6 @@ class Watch:
         at = np.datetime64(moment, "ns")
         return self.planned.covering(at, at, name) is not None
 
-    def _refitter(self) -> Refitter | None:
-        if self.run_round is None or not self.config.refits:
-            return None
-        return Refitter(self.config, self.run_round, self.clock)
-
     def _watcher(self, state: WatchState | None, refitter: Refitter | None) -> Watcher:
         config, (one, _) = self.config, self.loaded
         polled = [each for each in config.sources if each.prometheus is not None]
@@ -260,7 +259,7 @@ def source_of(
     if named is None:
         named = getattr(one, "time", None)  # an exported model remembers none
     lines = Lines(None if config.file == "-" else Path(config.file or ""), follow=config.follow)
-    records = WrittenRecords(
+    records = Records(
         fitted.names,
         reading=config.reading.over(getattr(one, "reading", config.reading)),
         time=named if isinstance(named, str) else None,
@@ -276,11 +275,9 @@ def sink_of(config: SinkConfig, *, kept: bool) -> Sink:
     if config.kind == "alertmanager":
         given: dict[str, Any] = {"resend": config.resend, "settle": config.settle}
         times = {name: value for name, value in given.items() if value is not None}
-        sink = Alertmanager(
-            config.url, name=config.name, choice=choice, labels=config.labels, **times
+        return Alertmanager(
+            config.url, name=config.name, choice=choice, labels=config.labels, kept=kept, **times
         )
-        sink.kept = kept
-        return sink
     if config.kind == "slack":
         return Webhook(config.url, name=config.name, choice=choice, shape=slack)
     return Webhook(config.url, name=config.name, choice=choice, secret=config.secret)

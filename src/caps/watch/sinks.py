@@ -5,7 +5,8 @@ import sys
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
+from functools import partial
 from typing import Any, ClassVar
 
 from caps.watch.alerts import Alert, Choice, Chosen, is_alert
@@ -16,6 +17,7 @@ MOST = 1000  # alerts that wait; the oldest give way
 TIMEOUT = 10.0  # seconds for an answer, from the first byte sent to the last one read
 
 
+@dataclass(eq=False)
 class Sink(ABC):
     """Takes alerts and sees to it that they arrive, from a thread of its own.
 
@@ -25,20 +27,16 @@ class Sink(ABC):
 
     # Whether it sends every alert once, noted one by one; else all that it knows, again.
     queue: ClassVar[bool]
+    longest_pause: ClassVar[float]  # seconds
 
-    def __init__(
-        self,
-        url: str,
-        *,
-        name: str,
-        choice: Choice | None,
-        timeout: float,
-        first_pause: float,
-        longest_pause: float,
-    ) -> None:
-        self.url, self.name, self.timeout = url, name, timeout
-        self.choice: Choice = choice or Chosen()
-        self.first_pause, self.longest_pause = first_pause, longest_pause
+    url: str
+    _: KW_ONLY
+    name: str
+    choice: Choice = field(default_factory=Chosen)
+    timeout: float = TIMEOUT
+    first_pause: float = 0.5  # seconds, doubled until the longest
+
+    def __post_init__(self) -> None:
         self.delivered = self.refused = self.dropped = self.tries = 0
         self.failing = False  # whether the last try did not arrive
         self.arrived: Callable[[str], None] = lambda name: None
@@ -80,7 +78,7 @@ class Teller:
     def __post_init__(self) -> None:
         if self.state is not None:
             for sink in self.sinks:
-                sink.arrived = _note_sent(sink.name, self.state)
+                sink.arrived = partial(self.state.note, _sent(sink.name))
 
     def print(self, lines: Sequence[Line]) -> None:
         """Show the lines."""
@@ -128,7 +126,3 @@ class Teller:
 def _sent(sink: str) -> str:
     """How the journal calls that a sink need not get something again."""
     return f"sent to {sink.replace(' ', '-')}"
-
-
-def _note_sent(sink: str, state: WatchState) -> Callable[[str], None]:
-    return lambda name: state.note(_sent(sink), name)

@@ -4,7 +4,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, field
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -30,6 +30,10 @@ class Source(Protocol):
 
     name: str
     complain: Callable[[str], None]  # told what is left out and why
+    again: ClassVar[bool]  # whether rows can be read again: nothing need be saved before it is told
+    channels: tuple[str, ...] | None  # those of its rows, where the source decides on them
+    step: np.timedelta64 | None  # between its rows, where the source decides on it
+    failure: Failure | None
 
     @property
     def ended(self) -> bool: ...
@@ -41,21 +45,6 @@ class Source(Protocol):
     @property
     def malformed(self) -> int:
         """Lines left out."""
-
-    @property
-    def again(self) -> bool:
-        """Whether rows can be read again: then nothing need be saved before it is told."""
-
-    @property
-    def failure(self) -> Failure | None: ...
-
-    @property
-    def channels(self) -> tuple[str, ...] | None:
-        """Those of its rows, where the source decides on them."""
-
-    @property
-    def step(self) -> np.timedelta64 | None:
-        """Between its rows, where the source decides on it."""
 
     @property
     def timed(self) -> bool: ...
@@ -82,10 +71,10 @@ class LineSource:
     records: Records
     _: KW_ONLY
     name: str = "input"
-    again = False
-    channels: None = None
-    step: None = None
-    failure: None = None
+    again: ClassVar = False
+    channels: tuple[str, ...] | None = None
+    step: np.timedelta64 | None = None
+    failure: Failure | None = None
 
     def __post_init__(self) -> None:
         self.restarts, self.newest = self.lines_of.restarts, 0
@@ -163,7 +152,7 @@ class Polling:
     clock: Callable[[], float] = time.time
     sleep: Callable[[float], None] = time.sleep
     ended = False
-    again = True
+    again: ClassVar = True
     timed = True
     lines = 0
     malformed = 0
@@ -174,8 +163,9 @@ class Polling:
 
     def __post_init__(self) -> None:
         self.complain: Callable[[str], None] = lambda complaint: None
-        self.channels = self.prometheus.channels
-        self.step = np.timedelta64(self.prometheus.step, "ms").astype("timedelta64[ns]")
+        self.channels: tuple[str, ...] | None = self.prometheus.channels
+        step = np.timedelta64(self.prometheus.step, "ms")
+        self.step: np.timedelta64 | None = step.astype("timedelta64[ns]")
         self.known: dict[str, Mapping[str, str]] = {}
         self.pause, self.not_before = FIRST_PAUSE, 0.0
 

@@ -27,16 +27,10 @@ class Refused(Exception):
         self.code, self.location, self.body = code, location, body
 
 
-def ask(
-    url: str,
-    *,
-    body: bytes | None = None,
-    headers: Mapping[str, str] | None = None,
-    timeout: float,
-) -> bytes:
-    """GET, or POST of a body; raises `Unanswered` or `Refused`. Redirects are not followed."""
+def post(url: str, body: bytes, headers: Mapping[str, str], timeout: float) -> bytes:
+    """The answer; raises `Unanswered` or `Refused`. Redirects are not followed."""
     clean, own = _without_password(url)
-    request = urllib.request.Request(clean, data=body, headers={**own, **(headers or {})})
+    request = urllib.request.Request(clean, data=body, headers={**own, **headers})
     line = _Line()
     # The timeout of a socket bounds each wait, and an answer may trickle in for ever.
     limit = threading.Timer(timeout, line.hang_up)

@@ -6,15 +6,17 @@ import json
 import time
 from collections import deque
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 
-from caps.watch.alerts import Alert, Choice
-from caps.watch.sinks import MOST, TIMEOUT, Sink
-from caps.watch.web import Refused, Unanswered, ask, check_address
+from caps.watch.alerts import Alert
+from caps.watch.sinks import MOST, Sink
+from caps.watch.web import Refused, Unanswered, check_address, post
 
 LATER = {408, 425, 429}  # refusals that ask to come again
 SIGNATURE = "CAPS-Signature"
 
 
+@dataclass(eq=False)
 class Webhook(Sink):
     """Sends alerts as JSON by POST, in order, from a thread of its own.
 
@@ -23,29 +25,17 @@ class Webhook(Sink):
     (`signature`). `shape` makes the body of an alert.
     """
 
-    queue = True
+    queue, longest_pause = True, 60.0
 
-    def __init__(
-        self,
-        url: str,
-        *,
-        name: str = "webhook",
-        secret: str | None = None,
-        shape: Callable[[Alert], object] = dict,
-        choice: Choice | None = None,
-        most: int = MOST,
-        first_pause: float = 0.5,
-        timeout: float = TIMEOUT,
-    ) -> None:
-        super().__init__(
-            check_address(url, f"the {name}"),
-            name=name,
-            choice=choice,
-            timeout=timeout,
-            first_pause=first_pause,
-            longest_pause=60.0,
-        )
-        self.secret, self.shape, self.most = secret, shape, most
+    _: KW_ONLY
+    name: str = "webhook"
+    secret: str | None = None
+    shape: Callable[[Alert], object] = dict
+    most: int = MOST
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_address(self.url, f"the {self.name}")
         self._waiting: deque[Alert] = deque()
         self._start()
 
@@ -98,7 +88,7 @@ class Webhook(Sink):
             self.failing = problem is not None
             if problem is not None:
                 self._say(f"{problem}, " + (f"again in {pause:g} s" if again else "given up"))
-            if problem is not None and again:
+            if again:
                 with self._changed:
                     self._changed.wait_for(lambda: self._closed, pause)
                 pause = min(2 * pause, self.longest_pause)
@@ -124,7 +114,7 @@ class Webhook(Sink):
         if self.secret is not None:
             headers[SIGNATURE] = signature(self.secret, body, int(time.time()))
         try:
-            ask(self.url, body=body, headers=headers, timeout=self.timeout)
+            post(self.url, body, headers, self.timeout)
             return None, False
         except Refused as refusal:
             return self._refusal(refusal.code, refusal.location)

@@ -1,5 +1,5 @@
 // A chart of channels and score that asks the service for just the points the zoom can show.
-import { moment, position, written } from "./moments.js";
+import { moment, position } from "./moments.js";
 
 const TOP = 22, BOTTOM = 36, BETWEEN = 26, SCORE = 104, MOST_BANDS = 500, TICK = 75; // pixels, but for the bands
 const CONFIG = { responsive: true, displayModeBar: false, showTips: false, doubleClick: false, scrollZoom: false };
@@ -49,8 +49,8 @@ const range = ({ name, x, y, lower, upper, outline }, dated, yaxis) => {
 
 export class Chart {
   // `load(left, right, points)` gives lines, `picked(position)` is told clicks, `brushed(left, right)` brushes.
-  constructor(place, { load, picked = () => {}, brushed = () => {}, viewed = () => {} }) {
-    Object.assign(this, { place, load, picked, brushed, viewed });
+  constructor(place, { load, picked = () => {}, brushed = () => {} }) {
+    Object.assign(this, { place, load, picked, brushed });
     this.bands = [];
     this.threshold = null;
     this.brushing = false;
@@ -90,7 +90,6 @@ export class Chart {
       this.lines = lines;
       this.view = left === null ? lines.extent : [left, right];
       await this.draw();
-      this.viewed();
     } finally {
       if (mine === this.asked) this.place.classList.remove("loading");
     }
@@ -224,11 +223,5 @@ export class Chart {
     addEventListener("pointermove", move);
     addEventListener("pointerup", end, { once: true });
     addEventListener("pointercancel", end, { once: true });
-  }
-
-  // What the chart shows, in words.
-  words() {
-    const [left, right] = this.view.map((edge) => written(this.lines.dated, edge));
-    return `${left} to ${right}`;
   }
 }

@@ -1,18 +1,17 @@
 // What people say of events: no incident, or one. What it changes is shown before it is taken.
 import { get, post, remove } from "./api.js";
-import { attempt, counted, fill, h } from "./elements.js";
+import { attempt, counted, fill, h, listed } from "./elements.js";
 
 const MOST_LISTED = 5;
 const LONGEST = 200; // characters
 
-const listed = (name, events) => (events.length ? h("li", {}, `${counted(events.length, "alarm")} ${name}: `,
-  events.slice(0, MOST_LISTED).map((event) => event.start ?? `row ${event.start_row.toLocaleString("en")}`).join(", ")
-  + (events.length > MOST_LISTED ? ` and ${events.length - MOST_LISTED} more` : "")) : null);
+const alarms = (name, events) => (events.length ? h("li", {}, `${counted(events.length, "alarm")} ${name}: `,
+  listed(events.map((event) => event.start ?? `row ${event.start_row.toLocaleString("en")}`), MOST_LISTED)) : null);
 
 // Alarms gained and lost, in words and in a list.
 export const changeOf = (change) => h("div", { class: "change", role: "status" },
   h("p", {}, change.since ? `Of the alarms since ${change.since}:` : "Of the alarms in all rows:"),
-  h("ul", {}, listed("fewer", change.lost), listed("more", change.gained),
+  h("ul", {}, alarms("fewer", change.lost), alarms("more", change.gained),
     change.lost.length || change.gained.length ? null : h("li", {}, "none is gained or lost"),
     h("li", {}, `${change.kept} ${change.kept === 1 ? "stays as it is" : "stay as they are"}`)));
 

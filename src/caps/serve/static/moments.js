@@ -8,9 +8,6 @@ export const position = (edge) => {
   return Date.parse(edge.replace(" ", "T") + (edge.length > 10 ? "Z" : ""));
 };
 
-export const written = (dated, at) =>
-  dated ? new Date(at).toISOString().slice(0, 16).replace("T", " ") : Math.round(at).toLocaleString("en");
-
 export const lasting = (seconds) => {
   if (seconds < 60) return `${Math.max(1, Math.round(seconds))} s`;
   return `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`;
