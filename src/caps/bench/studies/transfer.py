@@ -14,7 +14,7 @@ from scipy.stats import spearmanr
 
 from caps.arrays import FloatArray
 from caps.bench.bootstrap import COVERAGE, DRAWS, mean_figure, over_series
-from caps.bench.rendering import Entry, Figure, Table
+from caps.bench.rendering import Entry, Number, Table
 from caps.bench.studies.drawing import draw_bounds, draw_stacks
 from caps.bench.studies.study import Report, StudyRun
 from caps.bench.studies.supervision import (
@@ -31,7 +31,7 @@ from caps.errors import InputError
 from caps.simulate import FAMILIES, GENERATORS
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Picture
+    from matplotlib.figure import Figure
 
 QUICK = TransferConfig(
     targets=TargetConfig(count=2, length=1_536, drawn=32),
@@ -358,7 +358,7 @@ def _ranks(ours: pd.DataFrame) -> list[str]:
     ]
 
 
-def _stacks(sides: Sides) -> "Picture":
+def _stacks(sides: Sides) -> "Figure":
     names = ["ideal law, twice", *(NAMES[law] for law in COMPARED)]
     means = {law: each.groupby(level=0).mean().mean() for law, each in sides.items()}
     parts = {
@@ -378,7 +378,7 @@ def per_target(values: "pd.Series[float]") -> FloatArray:
     return np.asarray(values.groupby(level=0, sort=False).mean(), dtype=np.float64)
 
 
-def _mean(values: "pd.Series[float]", digits: int = 2) -> Figure:
+def _mean(values: "pd.Series[float]", digits: int = 2) -> Number:
     """The mean over targets with its interval."""
     means = per_target(values)
     return mean_figure(means, pd.Series([""] * len(means)), over_series, digits)
