@@ -89,7 +89,8 @@ def read_file(path: Path, form: ReadOptions) -> Table:
     """The whole file as a table."""
     existing(path)
     if is_parquet(path):
-        return _parquet_table(path)
+        with _parquet(path) as file:
+            return _arrow_rows(file.read(), 0)
     with _csv_errors(path, form):
         (table,) = _csv_tables(path, form)
         return table
@@ -235,7 +236,10 @@ def _first_lines(path: Path, form: ReadOptions) -> tuple[int, list[str], str | N
 def _text(path: Path, form: ReadOptions, skipped: int = 0) -> TextIO:
     """The file as text from its first line on that is not blank."""
     opener = _OPENERS.get(path.suffix.lower(), open)
-    text: TextIO = opener(path, "rt", encoding=_python_encoding(form.encoding), newline="")
+    # With or without the byte order mark that spreadsheets write.
+    utf_8 = form.encoding.lower().replace("_", "-") in {"utf-8", "utf8"}
+    encoding = "utf-8-sig" if utf_8 else form.encoding
+    text: TextIO = opener(path, "rt", encoding=encoding, newline="")
     for _ in range(skipped):
         text.readline()
     return text
@@ -289,11 +293,6 @@ def _is_value(field: str, marks: Marks) -> bool:
     return day[:1].isdigit() and all(mark in "0123456789-/.:+ TZ" for mark in day)
 
 
-def _python_encoding(encoding: str) -> str:
-    """UTF-8 with or without the byte order mark that spreadsheets write."""
-    return "utf-8-sig" if encoding.lower().replace("_", "-") in {"utf-8", "utf8"} else encoding
-
-
 @contextmanager
 def _csv_errors(path: Path, form: ReadOptions) -> Iterator[None]:
     # half a second that other tables do without
@@ -345,11 +344,6 @@ def _parquet(path: Path) -> Iterator[Any]:
         raise InputError(
             f"{path} is no readable Parquet file ({error})", "write it again"
         ) from None
-
-
-def _parquet_table(path: Path) -> Table:
-    with _parquet(path) as file:
-        return _arrow_rows(file.read(), 0)
 
 
 def _parquet_chunks(path: Path, rows: int) -> Iterator[Table]:
