@@ -4,10 +4,8 @@ Every series is fitted and scored once, and its figures are kept: a run that was
 """
 
 import time
-import zipfile
 from collections.abc import Mapping, Sequence
 from functools import partial
-from pathlib import Path, PurePosixPath
 from typing import Any
 
 import numpy as np
@@ -20,7 +18,7 @@ from caps.bench.rendering import Entry, Table, figure
 from caps.bench.studies.study import MULTIVARIATE, Report, StudyRun
 from caps.metrics import acf_window, hit_rate, vus
 from tools.published.figures import published_methods
-from tools.series_files import read_table
+from tools.series_files import path_of, read_table
 
 SERVERS = ("ASD",)  # labelled like the others, but not of TSB-AD
 CAUSES = "root-causes.csv"  # beside the series: rows `start` to `end`, names of channels
@@ -117,16 +115,10 @@ def measure_series(file: SeriesFile) -> dict[str, Any]:
 
 def causes_of(file: SeriesFile) -> list[tuple[int, int, list[str]]]:
     """Rows [start, end) of the labelled events of a series and the channels that cause each."""
-    if file.member is None:
-        path = Path(file.source).with_name(CAUSES)
-        listed = pd.read_csv(path) if path.is_file() else None
-    else:
-        name = str(PurePosixPath(file.member).with_name(CAUSES))
-        with zipfile.ZipFile(file.source) as archive:
-            there = name in archive.namelist()
-            listed = pd.read_csv(archive.open(name)) if there else None
-    if listed is None:
+    path = path_of(file).parent / CAUSES
+    if not path.is_file():
         return []
+    listed = pd.read_csv(path.open("rb"))
     own = listed[listed.file == file.name]
     rows = zip(own.start, own.end, own.channels, strict=True)
     return [(int(start), int(end) + 1, channels.split()) for start, end, channels in rows]
