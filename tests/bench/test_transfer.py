@@ -112,8 +112,8 @@ def test_slopes_are_the_largest_over_pairs_and_bound_the_loss() -> None:
         distance = effect_distances(effects, effects, reference)
         gap = np.abs(losses[reference][:, None] - losses[reference])
         largest = max(largest, (gap[distance > 0] / distance[distance > 0]).max())
-    assert found.loss == pytest.approx(largest)
-    assert found.loss <= found.by_logits <= found.by_paper
+    assert found["loss"] == pytest.approx(largest)
+    assert found["loss"] <= found["by_logits"] <= found["by_paper"]
 
 
 def test_effects_that_are_moved_come_from_other_references(

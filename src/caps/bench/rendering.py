@@ -68,9 +68,15 @@ def frame_table(
     digits: Mapping[str, int],
     notes: Sequence[str],
 ) -> Table:
-    """The numbers of a frame, its index as the column `first`; two digits where none are told."""
+    """A frame, its index as the column `first`; numbers have two digits where none are told."""
     rows: list[list[Entry]] = [
-        [str(label), *(figure(values[each], digits.get(each, 2)) for each in frame.columns)]
+        [
+            str(label),
+            *(
+                entry if isinstance(entry, str) else figure(entry, digits.get(str(name), 2))
+                for name, entry in values.items()
+            ),
+        ]
         for label, values in frame.iterrows()
     ]
     return Table(name, title, [first, *frame.columns], rows, notes)
