@@ -14,7 +14,7 @@ import pandas as pd
 from caps import CAPS
 from caps.bench.bootstrap import mean_figure, over_series
 from caps.bench.datasets import SeriesFile
-from caps.bench.rendering import Entry, Table, figure
+from caps.bench.rendering import Entry, Table, figure, frame_table
 from caps.bench.studies.study import MULTIVARIATE, Report, StudyRun
 from caps.metrics import acf_window, hit_rate, vus
 from tools.published.figures import published_methods
@@ -38,7 +38,9 @@ def several_channels(run: StudyRun) -> Report:
         kept.append(run.kept("several-channels", key, partial(measure_series, file)))
     table = pd.DataFrame(kept)
     published = None if run.published is None else published_methods(run.published)
-    hits = _attribution(table)
+    hits = _hits(table)
+    header = ["events", "CAPS @100%", "@150%", "z-score @100%", "@150%"]
+    title = "HitRate of the channels that carry labelled events"
     tables = [
         Table(
             "multivariate",
@@ -46,11 +48,8 @@ def several_channels(run: StudyRun) -> Report:
             ["series", "number", "CAPS", "best published", "ahead of the first by"],
             _means(table, published),
         ),
-        Table(
-            "multivariate: attribution",
-            "HitRate of the channels that carry labelled events",
-            ["dataset", "events", "CAPS @100%", "@150%", "z-score @100%", "@150%"],
-            hits,
+        frame_table(
+            "multivariate: attribution", title, hits.set_axis(header, axis=1), "dataset", {}, []
         ),
         Table(
             "multivariate: series",
@@ -59,7 +58,7 @@ def several_channels(run: StudyRun) -> Report:
             [_series_row(each) for each in kept],
         ),
     ]
-    worst = min((each["caps 150"] for each in _hit_means(table).values()), default=1.0)
+    worst = hits["caps 150"].min() if len(hits) else 1.0
     return Report(
         "Several channels",
         [
@@ -158,22 +157,15 @@ def _means(table: pd.DataFrame, published: pd.DataFrame | None) -> list[list[Ent
     return rows
 
 
-def _hit_means(table: pd.DataFrame) -> Mapping[str, Mapping[str, float]]:
-    """Of the events of every dataset that has causes."""
-    found = {}
-    for name, group in table.groupby("dataset"):
-        events = [each for hits in group.hits for each in hits]
-        if events:
-            found[str(name)] = {"events": len(events), **pd.DataFrame(events).mean().to_dict()}
-    return found
-
-
-def _attribution(table: pd.DataFrame) -> list[list[Entry]]:
+def _hits(table: pd.DataFrame) -> pd.DataFrame:
+    """How many events every dataset with causes has, and the means of their rates."""
+    events = table[["dataset", "hits"]].explode("hits").dropna()
     columns = [f"{name} {percent}" for name in ("caps", "z") for percent in SHARES]
-    return [
-        [name, str(means["events"]), *(figure(means[each]) for each in columns)]
-        for name, means in _hit_means(table).items()
-    ]
+    rates = pd.DataFrame(events.hits.tolist(), index=events.dataset, columns=columns)
+    of_dataset = rates.groupby(level=0)
+    means = of_dataset.mean()
+    means.insert(0, "events", of_dataset.size().astype(str))
+    return means
 
 
 def _series_row(each: Mapping[str, Any]) -> list[Entry]:
