@@ -28,6 +28,17 @@ def processor_seconds(*, own: bool = False) -> float:
     return sum(sum(resource.getrusage(each)[:2]) for each in which)
 
 
+def resident() -> int:
+    """Bytes of this process in memory."""
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    return pages * resource.getpagesize()
+
+
+def size_of(folder: Path) -> int:
+    """Bytes of all files of a folder."""
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+
+
 def free_port() -> int:
     """A port of this machine that nobody listens on."""
     with socket.socket() as probe:

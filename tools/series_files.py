@@ -20,22 +20,24 @@ def by_size(files: Sequence[SeriesFile]) -> dict[str, list[SeriesFile]]:
 
 def read_table(file: SeriesFile) -> tuple[pd.DataFrame, "pd.Series[int]"]:
     """The channels as the file has them, and the labels."""
-    if file.member is None:
-        table = pd.read_csv(file.source)
-    else:
-        with zipfile.ZipFile(file.source) as archive, archive.open(file.member) as stream:
-            table = pd.read_csv(stream)
+    table = pd.read_csv(path_of(file).open("rb"))
     labels = table.pop("Label")
     return table, labels
+
+
+def path_of(file: SeriesFile) -> Path | zipfile.Path:
+    """The CSV file, wherever it lies."""
+    if file.member is None:
+        return Path(file.source)
+    return zipfile.Path(_archive(file.source), file.member)
 
 
 def _size(file: SeriesFile) -> int:
     if file.member is None:
         return Path(file.source).stat().st_size
-    return _sizes(file.source)[file.member]
+    return _archive(file.source).getinfo(file.member).file_size
 
 
 @cache
-def _sizes(archive: str) -> dict[str, int]:
-    with zipfile.ZipFile(archive) as files:
-        return {info.filename: info.file_size for info in files.infolist()}
+def _archive(path: str) -> zipfile.ZipFile:
+    return zipfile.ZipFile(path)

@@ -9,11 +9,10 @@ import pandas as pd
 import pytest
 
 from caps.bench.cells import Cell, done_record, failed_record, write_cell
-from caps.bench.leaderboard import COLUMNS, write_leaderboard
 from caps.bench.methods import make_method
 from caps.bench.published import paper_deviations, paper_figures, paper_name, read_series_figures
 from caps.bench.settings import config_hash
-from caps.bench.submission import export_scores
+from caps.bench.submission import COLUMNS, export_scores, write_leaderboard
 from caps.bench.summary import FIELD_METRICS, METRICS, NEWER_METRICS, overall, summary_of
 from caps.bench.tables import build_tables, write_tables
 from caps.errors import InputError

@@ -7,15 +7,13 @@ it did not write, or leaves hidden files behind.
 """
 
 import hashlib
+import multiprocessing
 import os
 import random
 import shutil
 import socket
 import stat
-import sys
 import tempfile
-import time
-import traceback
 from collections import Counter
 from collections.abc import Callable
 from contextlib import chdir, suppress
@@ -259,32 +257,22 @@ def _spelled(path: Path, rng: random.Random) -> str:
 
 def _ended(line: list[str], output: Path) -> int | str:
     """Run a command in a fork; its exit code, or what happened to it."""
-    child = os.fork()
-    if child == 0:
-        os.setsid()
-        sink = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-        os.dup2(sink, 1)
-        os.dup2(sink, 2)
-        code = 99
-        try:
-            main(line)
-            code = 0
-        except SystemExit as end:
-            code = int(end.code or 0)
-        except BaseException:
-            traceback.print_exc()
-        finally:
-            sys.stdout.flush()
-            os._exit(code)
-    given = time.monotonic()
-    while time.monotonic() - given < PATIENCE:
-        done, status = os.waitpid(child, os.WNOHANG)
-        if done:
-            return os.waitstatus_to_exitcode(status)
-        time.sleep(0.02)
-    os.killpg(child, 9)
-    os.waitpid(child, 0)
+    child = multiprocessing.get_context("fork").Process(target=_run, args=(line, output))
+    child.start()
+    child.join(PATIENCE)
+    if child.exitcode is not None:
+        return child.exitcode
+    os.killpg(child.pid, 9)
+    child.join()
     return "hung"
+
+
+def _run(line: list[str], output: Path) -> None:
+    os.setsid()
+    sink = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    os.dup2(sink, 1)
+    os.dup2(sink, 2)
+    main(line)
 
 
 def _judged(

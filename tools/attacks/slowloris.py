@@ -6,11 +6,13 @@ are scored, each time on a new connection.
 """
 
 import asyncio
-import json
 import os
 import time
 from collections import Counter
 from pathlib import Path
+from typing import Any
+
+import httpx
 
 from caps.bench.rendering import Table
 from caps.bench.studies.study import Report, StudyRun
@@ -31,8 +33,7 @@ def slowloris(run: StudyRun) -> Report:
         fit(address, "asked", series="wave", replace=True, train=2000)
         load = os.getloadavg()[0]
         run.say(f"{CONNECTIONS} connections for {seconds} s; load average before: {load:.1f}")
-        port = int(address.rsplit(":", 1)[1])
-        facts, answers = asyncio.run(_siege(port, process, seconds, run))
+        facts, answers = asyncio.run(_siege(address, process, seconds, run))
         memory = Path(f"/proc/{process}/status").read_text().split("VmRSS:")[1].split()[0]
     rows = [
         [
@@ -63,20 +64,21 @@ def slowloris(run: StudyRun) -> Report:
 
 
 async def _siege(
-    port: int, process: int, seconds: float, run: StudyRun
+    address: str, process: int, seconds: float, run: StudyRun
 ) -> tuple[list[str], dict[str, Answers]]:
     """Attack and ask at once; what was seen of the attack, and the answers to others."""
-    until = time.monotonic() + seconds
+    until, port = time.monotonic() + seconds, int(address.rsplit(":", 1)[1])
     attacked: Counter[str] = Counter()
     tasks = [
         asyncio.create_task(_attack(port, number, until, attacked)) for number in range(CONNECTIONS)
     ]
     await asyncio.sleep(min(5.0, seconds / 4))
     before = _opened(process)
-    asked = _requests(port)
-    answers: dict[str, Answers] = {name: [] for name in asked}
+    rows = {"columns": {"value": wave(500).round(4).tolist()}}
+    answers: dict[str, Answers] = {"health": [], "scores": []}
     await asyncio.gather(
-        *(_client(port, each, until, answers[name], run) for name, each in asked.items())
+        _client(f"{address}/health", None, until, answers["health"], run),
+        _client(f"{address}/v1/models/asked/score", rows, until, answers["scores"], run),
     )
     after = _opened(process)
     await asyncio.gather(*tasks, return_exceptions=True)
@@ -113,33 +115,19 @@ async def _attack(port: int, number: int, until: float, seen: Counter[str]) -> N
             await asyncio.sleep(BETWEEN)
 
 
-async def _client(port: int, request: bytes, until: float, seen: Answers, run: StudyRun) -> None:
-    """Ask on a new connection each time; status 0 for no answer."""
-    while time.monotonic() < until:
-        started, status = time.monotonic(), 0
-        try:
-            async with asyncio.timeout(30):
-                reader, writer = await asyncio.open_connection("127.0.0.1", port)
-                writer.write(request)
-                status = int((await reader.read()).split()[1])
-                writer.close()
-        except (OSError, TimeoutError, IndexError) as error:
-            run.say(f"no answer: {error!r}")
-        seen.append((status, time.monotonic() - started))
-        await asyncio.sleep(0.2)
-
-
-def _requests(port: int) -> dict[str, bytes]:
-    """What others ask."""
-    body = json.dumps({"columns": {"value": wave(500).round(4).tolist()}})
-    end = f"Host: 127.0.0.1:{port}\r\nConnection: close\r\n"
-    return {
-        "health": f"GET /health HTTP/1.1\r\n{end}\r\n".encode(),
-        "scores": (
-            f"POST /v1/models/asked/score HTTP/1.1\r\n{end}Content-Type: application/json\r\n"
-            f"Content-Length: {len(body)}\r\n\r\n{body}"
-        ).encode(),
-    }
+async def _client(url: str, rows: Any, until: float, seen: Answers, run: StudyRun) -> None:
+    """Ask on a new connection each time, or post rows; status 0 for no answer."""
+    method = "GET" if rows is None else "POST"
+    anew = httpx.Limits(max_keepalive_connections=0)
+    async with httpx.AsyncClient(timeout=30, limits=anew) as client:
+        while time.monotonic() < until:
+            started, status = time.monotonic(), 0
+            try:
+                status = (await client.request(method, url, json=rows)).status_code
+            except httpx.HTTPError as error:
+                run.say(f"no answer: {error!r}")
+            seen.append((status, time.monotonic() - started))
+            await asyncio.sleep(0.2)
 
 
 def _opened(process: int) -> int:

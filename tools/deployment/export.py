@@ -6,7 +6,7 @@ import sys
 import tempfile
 import venv
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib import metadata
 from itertools import chain, zip_longest
 from pathlib import Path
@@ -24,7 +24,7 @@ from caps.realize import Pretrained
 from caps.scoring.fitted import Fitted
 from caps.series import Series
 from tools import ROOT
-from tools.machine import machine, processor_seconds
+from tools.machine import machine, processor_seconds, size_of
 from tools.series_files import by_size, read_table
 
 MOST_ROWS = 4000  # of a series
@@ -48,44 +48,23 @@ CHECK = "assert 'torch' not in sys.modules\n"
 SERIES, QUICK_SERIES = 20, 2
 
 
-@dataclass(frozen=True)
-class Compared:
-    """One series by both."""
-
-    name: str
-    rows: int
-    batch: float  # largest difference of scores
-    causal: float
-    stream: float
-    size: int
-
-    @property
-    def equal(self) -> bool:
-        """Whether all ways agree."""
-        return max(self.batch, self.causal, self.stream) <= CLOSE
-
-    def row(self) -> list[Entry]:
-        """As the table shows it."""
-        apart = (f"{each:.1e}" for each in (self.batch, self.causal, self.stream))
-        return [self.name, f"{self.rows:,}", *apart, f"{self.size / 1e6:.2f} MB"]
-
-
 def export(run: StudyRun) -> Report:
     """Equality on series of as many datasets as there are, then sizes and times."""
     files = _chosen(run.needed(), QUICK_SERIES if run.quick else SERIES)
-    compared = []
+    rows, equal = [], 0
     with tempfile.TemporaryDirectory() as name:
         for file in files:
             run.say(file.name)
-            compared.append(_compare(file, Path(name), run.pretrained))
+            row, agrees = _compare(file, Path(name), run.pretrained)
+            rows.append(row)
+            equal += agrees
         sizes = _measured(Path(name), run.pretrained)
-    equal = sum(each.equal for each in compared)
-    note = f"{equal} of {len(compared)} within {CLOSE:g}."
+    note = f"{equal} of {len(rows)} within {CLOSE:g}."
     equality = Table(
         "onnx equality",
         "Largest differences of scores",
         ["series", "rows", "batch", "causal", "stream", "file"],
-        [each.row() for each in compared],
+        rows,
         [note],
     )
     return Report(
@@ -96,7 +75,7 @@ def export(run: StudyRun) -> Report:
         ],
         [equality, sizes],
         wanted=f"all within {CLOSE:g} of the model itself",
-        passed=equal == len(compared),
+        passed=equal == len(rows),
     )
 
 
@@ -113,7 +92,8 @@ def _apart(ours: np.ndarray, theirs: np.ndarray) -> float:
     return float(np.nanmax(np.abs(ours - theirs), initial=0.0))
 
 
-def _compare(file: SeriesFile, folder: Path, weights: Pretrained) -> Compared:
+def _compare(file: SeriesFile, folder: Path, weights: Pretrained) -> tuple[list[Entry], bool]:
+    """A row of the largest differences of scores, and whether all ways agree."""
     values = read_table(file)[0].iloc[:, 0].to_numpy(dtype=np.float64)[:MOST_ROWS]
     train = min(file.train, len(values) // 2)
     model = CAPS(references=32, detector=CHEAP, pretrained=weights).fit(values[:train])
@@ -123,14 +103,15 @@ def _compare(file: SeriesFile, folder: Path, weights: Pretrained) -> Compared:
     past = [replace(each, causal=True) for each in (exported.fitted_, model.fitted_)]
     series = Series(values[:, None], np.isfinite(values)[:, None], exported.names_)
     causal = [each.score(series, last=CAUSAL_ROWS).score for each in past]
-    return Compared(
-        f"{file.dataset} {file.name.partition('_id_')[2].partition('_')[0]}",
-        len(values),
+    apart = [
         _apart(exported.decision_function(values), model.decision_function(values)),
         _apart(*causal),
         _apart(_streamed(exported, past[0], values), causal[1]),
-        written.size,
-    )
+    ]
+    name = f"{file.dataset} {file.name.partition('_id_')[2].partition('_')[0]}"
+    shown = [f"{each:.1e}" for each in apart]
+    row = [name, f"{len(values):,}", *shown, f"{written.size / 1e6:.2f} MB"]
+    return row, max(apart) <= CLOSE
 
 
 def _streamed(exported: OnnxModel, past: Fitted, values: np.ndarray) -> np.ndarray:
@@ -213,7 +194,7 @@ def _measured(folder: Path, weights: Pretrained) -> Table:
             _import_time(small, in_small, folder),
         ]
 
-    model_size = sum(file.stat().st_size for file in (folder / "model").iterdir())
+    on_disk = size_of(folder / "model"), written.size
     rows: list[list[Entry]] = [
         [
             "installed",
@@ -222,7 +203,7 @@ def _measured(folder: Path, weights: Pretrained) -> Table:
         ],
         ["import and load", *imports(LOAD_BY_TORCH, LOAD_ALONE)],
         ["import, load and score 2,000 rows", *imports(by_torch, alone)],
-        ["model on disk", f"{model_size / 1e6:.2f} MB", f"{written.size / 1e6:.2f} MB"],
+        ["model on disk", *(f"{size / 1e6:.2f} MB" for size in on_disk)],
     ]
     return Table(
         "onnx sizes",

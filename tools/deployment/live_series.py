@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from caps import CAPS
+from tools.machine import resident, size_of
 
 SERIES = 16  # loaded at once, for their memory
 FILLED, TIMED = 1_200, 10  # rows of each stream before it is looked at, and timed one at a time
@@ -34,11 +35,11 @@ def live(folder: Path, train: int, channels: int) -> dict[str, float]:
     filling = series(FILLED, channels, train)
     warm = CAPS.load(folder / "model").stream()
     warm.extend(filling.to_numpy()[:8], filling.index.to_numpy()[:8])
-    before = _resident()
+    before = resident()
     streams = [CAPS.load(folder / "model").stream() for _ in range(SERIES)]
     for stream in streams:
         stream.extend(filling.to_numpy(), filling.index.to_numpy())
-    memory = (_resident() - before) / SERIES
+    memory = (resident() - before) / SERIES
     coming = series(TIMED, channels, train + FILLED)
     begun = time.process_time()
     for moment, values in zip(coming.index.to_numpy(), coming.to_numpy(), strict=True):
@@ -47,26 +48,12 @@ def live(folder: Path, train: int, channels: int) -> dict[str, float]:
     spent = time.process_time() - begun
     streams[0].save(folder / "state")
     return {
-        "memory": memory,
-        "process": before,
+        "memory": memory / 1e6,
+        "process": before / 1e6,
         "row": 1e3 * spent / (len(coming) * SERIES),
         "state": size_of(folder / "state"),
     }
 
 
-def _resident() -> float:
-    """Megabytes of this process."""
-    return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * 4096 / 1e6
-
-
-def size_of(folder: Path) -> int:
-    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
-
-
-def _main(arguments: list[str]) -> None:
-    folder, train, channels = arguments
-    print(json.dumps(live(Path(folder), int(train), int(channels))))
-
-
 if __name__ == "__main__":
-    _main(sys.argv[1:])
+    print(json.dumps(live(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]))))

@@ -15,8 +15,8 @@ from textwrap import fill
 from caps import CAPS
 from caps.bench.rendering import Entry, Table
 from caps.bench.studies.study import Report, StudyRun
-from tools.deployment.live_series import FILLED, SERIES, series, size_of
-from tools.machine import machine, processor_seconds
+from tools.deployment.live_series import FILLED, SERIES, series
+from tools.machine import machine, processor_seconds, size_of
 
 SIZES = ((1_000, 1), (5_000, 1), (20_000, 1), (5_000, 4), (5_000, 16))  # training rows, channels
 QUICK_SIZES = SIZES[:1]

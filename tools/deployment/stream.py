@@ -14,9 +14,9 @@ from caps import CAPS
 from caps.bench.rendering import Entry, Table
 from caps.bench.studies.study import Report, StudyRun
 from caps.realize import Pretrained
-from caps.stream import DriftWatch, Stream
+from caps.stream import DriftWatch
 from caps.stream.stream import GROUP
-from tools.machine import machine
+from tools.machine import machine, resident, size_of
 from tools.quality.unseen import UNSEEN
 
 TRAIN, ROWS = 4_000, 20_000
@@ -196,20 +196,10 @@ def _memory(model: CAPS, rows: int) -> Facts:
         stream.extend(_traffic(rng, size, done), times)
         done += size
         while marks and done >= marks[0]:
-            facts.append([f"after {marks.pop(0):,} rows", f"{_resident():.0f} MB"])
-    return [*facts, ["state on disk", f"{_state_size(stream) / 1e3:.0f} kB"]]
-
-
-def _resident() -> float:
-    """Megabytes of this process."""
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * 4096 / 1e6
-
-
-def _state_size(stream: Stream) -> int:
+            facts.append([f"after {marks.pop(0):,} rows", f"{resident() / 1e6:.0f} MB"])
     with tempfile.TemporaryDirectory() as folder:
         stream.save(Path(folder) / "state")
-        return sum(file.stat().st_size for file in (Path(folder) / "state").iterdir())
+        return [*facts, ["state on disk", f"{size_of(Path(folder)) / 1e3:.0f} kB"]]
 
 
 def _drift(weights: Pretrained) -> Facts:

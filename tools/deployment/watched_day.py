@@ -6,7 +6,6 @@ cut off can be used as far as it came.
 """
 
 import json
-import os
 import sys
 import time
 from pathlib import Path
@@ -16,7 +15,7 @@ from urllib.request import urlopen
 from caps.cli.watch import load_models
 from caps.watch import SinkConfig, SourceConfig, Watch, WatchConfig
 from tools.deployment.minute_series import ORIGIN, STEP, TRAIN
-from tools.machine import free_port
+from tools.machine import free_port, resident
 
 DELAY = 5.0
 MINUTES_FILE = "minutes.jsonl"
@@ -59,12 +58,6 @@ class Day:
         if self.minute >= self.minutes:
             self.watch.asked.append(0)
         self.mark = time.process_time(), time.monotonic()
-
-
-def resident() -> int:
-    """Bytes of this process in memory."""
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE")
 
 
 def main(folder: Path, port: int, minutes: int) -> None:

@@ -3,7 +3,8 @@
 import multiprocessing
 import time
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import torch
@@ -17,28 +18,15 @@ from caps.training import seeded, train
 
 SEED = 0
 WITHOUT = "recombination"
-PAIRS, STEPS, UNSEEN = 48_000, 400, 3_000
-QUICK_PAIRS, QUICK_STEPS, QUICK_UNSEEN = 600, 10, 300
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """One training."""
-
-    without: str | None
-    pairs: int
-    steps: int
-    unseen: int
+SIZES, QUICK_SIZES = (48_000, 400, 3_000), (600, 10, 300)  # pairs, steps, unseen pairs
 
 
 def objective(run: StudyRun) -> Report:
     """Both trained from the same pairs and seed, each in a process with one thread."""
-    pairs, steps, unseen = (
-        (QUICK_PAIRS, QUICK_STEPS, QUICK_UNSEEN) if run.quick else (PAIRS, STEPS, UNSEEN)
-    )
-    jobs = [Job(each, pairs, steps, unseen) for each in (None, WITHOUT)]
+    pairs, steps, unseen = QUICK_SIZES if run.quick else SIZES
+    trained = partial(_trained, pairs, steps, unseen)
     with ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as pool:
-        (whole, minutes), (less, others) = pool.map(_trained, jobs)
+        (whole, minutes), (less, others) = pool.map(trained, ({}, {WITHOUT: 0.0}))
     table = Table(
         "objective",
         "The representation on unseen pairs",
@@ -56,12 +44,13 @@ def objective(run: StudyRun) -> Report:
     )
 
 
-def _trained(job: Job) -> tuple[dict[str, float], float]:
-    """The checks of one training, and its minutes."""
+def _trained(
+    count: int, steps: int, unseen: int, changed: dict[str, float]
+) -> tuple[dict[str, float], float]:
+    """The checks of one training with other weights of the objective, and its minutes."""
     torch.set_num_threads(1)
     preset = preset_named("cpu")
-    omitted = {} if job.without is None else {job.without: 0.0}
-    pairs = simulate_pairs(job.pairs, seed=SEED)
+    pairs = simulate_pairs(count, seed=SEED)
     normal, anomalous = torch.from_numpy(pairs.normal), torch.from_numpy(pairs.anomalous)
     support, family = torch.from_numpy(pairs.support), torch.from_numpy(pairs.family).long()
 
@@ -76,9 +65,9 @@ def _trained(job: Job) -> tuple[dict[str, float], float]:
 
     with seeded(SEED, "representation"):
         model = Representation(preset.represent)
-        stage = RepresentationStage(model, replace(preset.objective, **omitted))
-    schedule = replace(preset.representation, steps=job.steps, warmup=min(200, job.steps // 10))
+        stage = RepresentationStage(model, replace(preset.objective, **changed))
+    schedule = replace(preset.representation, steps=steps, warmup=min(200, steps // 10))
     start = time.monotonic()
     train(stage, batches, schedule, seed=SEED, name="representation")
     minutes = (time.monotonic() - start) / 60
-    return representation_checks(model, simulate_pairs(job.unseen, seed=SEED + 1)), minutes
+    return representation_checks(model, simulate_pairs(unseen, seed=SEED + 1)), minutes

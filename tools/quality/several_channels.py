@@ -4,10 +4,8 @@ Every series is fitted and scored once, and its figures are kept: a run that was
 """
 
 import time
-import zipfile
 from collections.abc import Mapping, Sequence
 from functools import partial
-from pathlib import Path, PurePosixPath
 from typing import Any
 
 import numpy as np
@@ -16,11 +14,11 @@ import pandas as pd
 from caps import CAPS
 from caps.bench.bootstrap import mean_figure, over_series
 from caps.bench.datasets import SeriesFile
-from caps.bench.rendering import Entry, Table, figure
+from caps.bench.rendering import Entry, Table, figure, frame_table
 from caps.bench.studies.study import MULTIVARIATE, Report, StudyRun
 from caps.metrics import acf_window, hit_rate, vus
 from tools.published.figures import published_methods
-from tools.series_files import read_table
+from tools.series_files import path_of, read_table
 
 SERVERS = ("ASD",)  # labelled like the others, but not of TSB-AD
 CAUSES = "root-causes.csv"  # beside the series: rows `start` to `end`, names of channels
@@ -40,7 +38,9 @@ def several_channels(run: StudyRun) -> Report:
         kept.append(run.kept("several-channels", key, partial(measure_series, file)))
     table = pd.DataFrame(kept)
     published = None if run.published is None else published_methods(run.published)
-    hits = _attribution(table)
+    hits = _hits(table)
+    header = ["events", "CAPS @100%", "@150%", "z-score @100%", "@150%"]
+    title = "HitRate of the channels that carry labelled events"
     tables = [
         Table(
             "multivariate",
@@ -48,11 +48,8 @@ def several_channels(run: StudyRun) -> Report:
             ["series", "number", "CAPS", "best published", "ahead of the first by"],
             _means(table, published),
         ),
-        Table(
-            "multivariate: attribution",
-            "HitRate of the channels that carry labelled events",
-            ["dataset", "events", "CAPS @100%", "@150%", "z-score @100%", "@150%"],
-            hits,
+        frame_table(
+            "multivariate: attribution", title, hits.set_axis(header, axis=1), "dataset", {}, []
         ),
         Table(
             "multivariate: series",
@@ -61,7 +58,7 @@ def several_channels(run: StudyRun) -> Report:
             [_series_row(each) for each in kept],
         ),
     ]
-    worst = min((each["caps 150"] for each in _hit_means(table).values()), default=1.0)
+    worst = hits["caps 150"].min() if len(hits) else 1.0
     return Report(
         "Several channels",
         [
@@ -117,16 +114,10 @@ def measure_series(file: SeriesFile) -> dict[str, Any]:
 
 def causes_of(file: SeriesFile) -> list[tuple[int, int, list[str]]]:
     """Rows [start, end) of the labelled events of a series and the channels that cause each."""
-    if file.member is None:
-        path = Path(file.source).with_name(CAUSES)
-        listed = pd.read_csv(path) if path.is_file() else None
-    else:
-        name = str(PurePosixPath(file.member).with_name(CAUSES))
-        with zipfile.ZipFile(file.source) as archive:
-            there = name in archive.namelist()
-            listed = pd.read_csv(archive.open(name)) if there else None
-    if listed is None:
+    path = path_of(file).parent / CAUSES
+    if not path.is_file():
         return []
+    listed = pd.read_csv(path.open("rb"))
     own = listed[listed.file == file.name]
     rows = zip(own.start, own.end, own.channels, strict=True)
     return [(int(start), int(end) + 1, channels.split()) for start, end, channels in rows]
@@ -166,22 +157,15 @@ def _means(table: pd.DataFrame, published: pd.DataFrame | None) -> list[list[Ent
     return rows
 
 
-def _hit_means(table: pd.DataFrame) -> Mapping[str, Mapping[str, float]]:
-    """Of the events of every dataset that has causes."""
-    found = {}
-    for name, group in table.groupby("dataset"):
-        events = [each for hits in group.hits for each in hits]
-        if events:
-            found[str(name)] = {"events": len(events), **pd.DataFrame(events).mean().to_dict()}
-    return found
-
-
-def _attribution(table: pd.DataFrame) -> list[list[Entry]]:
+def _hits(table: pd.DataFrame) -> pd.DataFrame:
+    """How many events every dataset with causes has, and the means of their rates."""
+    events = table[["dataset", "hits"]].explode("hits").dropna()
     columns = [f"{name} {percent}" for name in ("caps", "z") for percent in SHARES]
-    return [
-        [name, str(means["events"]), *(figure(means[each]) for each in columns)]
-        for name, means in _hit_means(table).items()
-    ]
+    rates = pd.DataFrame(events.hits.tolist(), index=events.dataset, columns=columns)
+    of_dataset = rates.groupby(level=0)
+    means = of_dataset.mean()
+    means.insert(0, "events", of_dataset.size().astype(str))
+    return means
 
 
 def _series_row(each: Mapping[str, Any]) -> list[Entry]:

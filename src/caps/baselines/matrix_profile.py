@@ -1,7 +1,6 @@
 """Matrix profile: how far a subsequence is from the most similar other one (stumpy)."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from typing import Self
 
 import numpy as np
@@ -60,12 +59,9 @@ class MultiWindowProfile(_Profile):
     its length: 1 is what two unrelated subsequences have.
     """
 
-    def __init__(self, lengths: Sequence[int] = LENGTHS) -> None:
-        self.lengths = tuple(lengths)
-
     def _distances(self, series: FloatArray, train: FloatArray) -> FloatArray:
         half = len(train) // 2
-        fitting = [size for size in self.lengths if size <= half] or [max(SHORTEST, half)]
+        fitting = [size for size in LENGTHS if size <= half] or [max(SHORTEST, half)]
         profiles = [_on_rows(series, train, size) / np.sqrt(2 * size) for size in fitting]
         return np.asarray(np.mean(profiles, axis=0))
 

@@ -4,13 +4,13 @@ from dataclasses import dataclass
 from typing import Literal, Self
 
 import numpy as np
+import pandas as pd
 
 from caps.arrays import FloatArray
 
 MOST = 10_000  # embeddings to make a bank of; a tenth of more would take minutes to cluster
 SHARE, FEWEST = 0.1, 500  # of the embeddings kept, and at least so many
 NEAREST = 3  # members of the bank whose mean distance counts
-CHUNK = 4096  # embeddings compared at once
 
 Metric = Literal["cosine", "euclidean"]
 
@@ -31,32 +31,30 @@ class PatchBank:
         if len(embeddings) > MOST:
             rng = np.random.default_rng(seed)
             embeddings = embeddings[np.sort(rng.choice(len(embeddings), MOST, replace=False))]
+        # A second that other methods do without.
+        from sklearn.cluster import MiniBatchKMeans
+        from sklearn.metrics import pairwise_distances_argmin
+        from sklearn.preprocessing import normalize
+
         if metric == "cosine":
-            embeddings = _unit(embeddings)
+            embeddings = normalize(embeddings)
         size = max(FEWEST, round(SHARE * len(embeddings)))
         if size >= len(embeddings):
             return cls(embeddings, metric)
-        centres = _centres(embeddings, size, seed)
+        batch = max(8192, size)
+        model = MiniBatchKMeans(size, batch_size=batch, max_iter=50, n_init=1, random_state=seed)
+        centres = model.fit(embeddings).cluster_centers_
         if metric == "euclidean":
             return cls(centres, metric)
-        nearest = [int(np.square(embeddings - each).sum(axis=1).argmin()) for each in centres]
-        return cls(embeddings[nearest], metric)
+        return cls(embeddings[pairwise_distances_argmin(centres, embeddings)], metric)
 
     def distance(self, embeddings: FloatArray) -> FloatArray:
         """The mean distance to the three nearest members."""
-        parts = (embeddings[first : first + CHUNK] for first in range(0, len(embeddings), CHUNK))
-        return np.concatenate([self._nearest(part) for part in parts])
+        from sklearn.neighbors import NearestNeighbors  # a second that other methods do without
 
-    def _nearest(self, embeddings: FloatArray) -> FloatArray:
         count = min(NEAREST, len(self.members))
-        if self.metric == "cosine":
-            distance = 1 - _unit(embeddings) @ self.members.T
-        else:
-            square = np.square(embeddings).sum(axis=1)[:, None] + np.square(self.members).sum(
-                axis=1
-            )
-            distance = np.sqrt(np.maximum(square - 2 * embeddings @ self.members.T, 0))
-        return np.asarray(np.partition(distance, count - 1, axis=1)[:, :count].mean(axis=1))
+        near = NearestNeighbors(n_neighbors=count, algorithm="brute", metric=self.metric)
+        return np.asarray(near.fit(self.members).kneighbors(embeddings)[0].mean(axis=1))
 
 
 def amplitude(series: FloatArray, train: FloatArray) -> FloatArray:
@@ -75,21 +73,5 @@ def amplitude(series: FloatArray, train: FloatArray) -> FloatArray:
 
 def local_amplitude(series: FloatArray, train: FloatArray, around: int) -> FloatArray:
     """The same of the mean over so many rows on either side, fewer at the ends."""
-    total = np.concatenate([np.zeros((1, series.shape[1])), series.cumsum(axis=0)])
-    rows = np.arange(len(series))
-    first, end = np.maximum(rows - around, 0), np.minimum(rows + around + 1, len(series))
-    return amplitude((total[end] - total[first]) / (end - first)[:, None], train)
-
-
-def _unit(embeddings: FloatArray) -> FloatArray:
-    norm = np.linalg.norm(embeddings, axis=1, keepdims=True)
-    return np.asarray(embeddings / np.where(norm > 0, norm, 1.0))
-
-
-def _centres(points: FloatArray, count: int, seed: int) -> FloatArray:
-    from sklearn.cluster import MiniBatchKMeans  # a second that other methods do without
-
-    model = MiniBatchKMeans(
-        count, batch_size=max(8192, count), max_iter=50, n_init=1, random_state=seed
-    )
-    return np.asarray(model.fit(points).cluster_centers_)
+    window = pd.DataFrame(series).rolling(2 * around + 1, min_periods=1, center=True)
+    return amplitude(window.mean().to_numpy(), train)

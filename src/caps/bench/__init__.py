@@ -7,7 +7,6 @@ from caps.lazy import on_first_use
 if TYPE_CHECKING:
     from caps.bench.cells import Record as Record
     from caps.bench.datasets import find_series as find_series
-    from caps.bench.leaderboard import write_leaderboard as write_leaderboard
     from caps.bench.methods import METHODS as METHODS
     from caps.bench.rendering import as_json as as_json, markdown as markdown
     from caps.bench.runner import Run as Run, Task as Task, run as run
@@ -19,7 +18,10 @@ if TYPE_CHECKING:
     )
     from caps.bench.studies.catalogue import STUDIES as STUDIES, run_study as run_study
     from caps.bench.studies.study import StudyRun as StudyRun, write_sections as write_sections
-    from caps.bench.submission import export_scores as export_scores
+    from caps.bench.submission import (
+        export_scores as export_scores,
+        write_leaderboard as write_leaderboard,
+    )
     from caps.bench.tables import (
         build_tables as build_tables,
         missing_series as missing_series,

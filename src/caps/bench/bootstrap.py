@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from caps.arrays import FloatArray, mean_of_known
-from caps.bench.rendering import Figure, figure
+from caps.bench.rendering import Number, figure
 
 DRAWS, COVERAGE = 2000, 95  # of the bootstrap, in percent
 INTERVALS = (
@@ -32,7 +32,7 @@ def over_datasets(values: FloatArray, datasets: "pd.Series[str]") -> FloatArray:
 
 def mean_figure(
     values: FloatArray, datasets: "pd.Series[str]", resample: Resample, digits: int = 2
-) -> Figure:
+) -> Number:
     """The mean of values, one for each series, with its interval; undefined ones are left out."""
     means = resample(values, datasets)
     defined = means[1:][np.isfinite(means[1:])]

@@ -4,6 +4,7 @@ import resource
 import sys
 import time
 import traceback
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -58,27 +59,17 @@ class PeakMemory:
 
     def __init__(self) -> None:
         self._children = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-        try:
+        with suppress(OSError):
             _CLEAR.write_text("5")  # resets the high-water mark
-            self._since_start = False
-        except OSError:
-            self._since_start = True
 
     def peak(self) -> float:
         """Megabytes of this process, or of a program it ran if that took more."""
-        own = _own_peak() if not self._since_start else None
-        if own is None:
-            own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / _MEGABYTE
+        own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / _MEGABYTE
+        with suppress(OSError, IndexError):
+            own = float(_STATUS.read_text().split("VmHWM:")[1].split()[0]) / _MEGABYTE
         children = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
         programs = children / _MEGABYTE if children > self._children else 0.0
         return round(max(own, programs), 1)
-
-
-def _own_peak() -> float | None:
-    for line in _STATUS.read_text(encoding="utf-8").splitlines():
-        if line.startswith("VmHWM:"):
-            return float(line.split()[1]) / 1024.0
-    return None
 
 
 def run_cell(

@@ -1,15 +1,13 @@
 """Tables as Markdown, CSV, LaTeX and HTML."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass
 
 import pandas as pd
 
 from caps import plots
-from caps.plots import Cell, Section, sections_page
+from caps.plots import Entry as Entry, Mark as Mark, Number as Number, Section, sections_page
 
-Mark = Literal["", "best", "second"]
 NOTHING = "–"  # noqa: RUF001  # an undefined figure, never a zero
 
 _LATEX = {
@@ -24,19 +22,6 @@ _LATEX = {
     ">": r"$>$",
     "|": r"$|$",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """A number in a table: as shown, as it is, and whether it is the best of its column."""
-
-    text: str
-    value: float | None
-    mark: Mark = ""
-    beside: Mapping[str, float] = field(default_factory=dict)  # its std, or the ends of an interval
-
-
-Entry = str | Figure
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +41,14 @@ def figure(
     deviation: float | None = None,
     mark: Mark = "",
     interval: tuple[float, float] | None = None,
-) -> Figure:
+) -> Number:
     """A number, or the sign for none.
 
     >>> figure(12.345, deviation=0.5).text, ascii(figure(float("nan")).text)
     ('12.35 ± 0.50', "'\\\\u2013'")
     """
     if value != value:
-        return Figure(NOTHING, None)
+        return Number(NOTHING, None)
     text = f"{value:.{digits}f}"
     beside: dict[str, float] = {}
     if deviation is not None and deviation == deviation:
@@ -72,7 +57,7 @@ def figure(
     if interval is not None:
         text += f" [{interval[0]:.{digits}f}, {interval[1]:.{digits}f}]"
         beside |= {"low": float(interval[0]), "high": float(interval[1])}
-    return Figure(text, float(value), mark, beside)
+    return Number(text, float(value), mark, beside)
 
 
 def frame_table(
@@ -83,9 +68,15 @@ def frame_table(
     digits: Mapping[str, int],
     notes: Sequence[str],
 ) -> Table:
-    """The numbers of a frame, its index as the column `first`; two digits where none are told."""
+    """A frame, its index as the column `first`; numbers have two digits where none are told."""
     rows: list[list[Entry]] = [
-        [str(label), *(figure(values[each], digits.get(each, 2)) for each in frame.columns)]
+        [
+            str(label),
+            *(
+                entry if isinstance(entry, str) else figure(entry, digits.get(str(name), 2))
+                for name, entry in values.items()
+            ),
+        ]
         for label, values in frame.iterrows()
     ]
     return Table(name, title, [first, *frame.columns], rows, notes)
@@ -106,7 +97,7 @@ def html_page(tables: Sequence[Table], title: str) -> str:
     sections = [
         Section(
             table.title,
-            tables=[plots.Table("", table.header, [list(map(_cell, row)) for row in table.rows])],
+            tables=[plots.Table("", table.header, table.rows)],
             notes=table.notes,
         )
         for table in tables
@@ -137,7 +128,7 @@ def _columns(table: Table) -> list[str]:
     columns = []
     for place, heading in enumerate(table.header):
         entries = [row[place] for row in table.rows]
-        figures = [entry for entry in entries if isinstance(entry, Figure)]
+        figures = [entry for entry in entries if isinstance(entry, Number)]
         beside = dict.fromkeys(name for each in figures for name in each.beside)
         columns += [heading, *(f"{heading}, {name}" for name in beside)]
     return columns
@@ -149,7 +140,7 @@ def _records(table: Table) -> list[dict[str, str | float | None]]:
         values: dict[str, str | float | None] = dict.fromkeys(columns)
         for heading, entry in zip(table.header, row, strict=True):
             values[heading] = entry if isinstance(entry, str) else entry.value
-            if isinstance(entry, Figure):
+            if isinstance(entry, Number):
                 values |= {f"{heading}, {name}": value for name, value in entry.beside.items()}
         rows.append(values)
     return rows
@@ -202,10 +193,3 @@ def _latex(table: Table) -> str:
         r"\end{table}",
     ]
     return "\n".join(lines)
-
-
-def _cell(entry: Entry) -> Cell:
-    if isinstance(entry, str):
-        return Cell(entry)
-    together = entry.text.replace("± ", "±\N{NO-BREAK SPACE}")
-    return Cell(together, number=True, mark=entry.mark)

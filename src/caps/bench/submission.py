@@ -1,7 +1,8 @@
-"""Scores in the layout that TSB-AD's own benchmark scripts write.
+"""Results and scores in the layout that TSB-AD's own benchmark scripts write.
 
 `score/uni/<METHOD>/<series>.npy` (or `multi`) holds one score for each row of the whole series,
-`metrics/uni/<METHOD>.csv` what `caps.bench.leaderboard` writes.
+`metrics/uni/<METHOD>.csv` a row for each series: file, seconds, then the nine metrics of the whole
+series under TSB-AD 1.5's protocol. CAPS has six of them; the others are empty.
 """
 
 import shutil
@@ -12,10 +13,14 @@ from pathlib import Path
 import pandas as pd
 
 from caps.artifacts import replacing
-from caps.bench.cells import Record, read_cells, scores_path
-from caps.bench.leaderboard import write_leaderboard
-from caps.bench.summary import cell_frame
+from caps.bench.cells import read_cells, scores_path
+from caps.bench.summary import FIELD_METRICS, cell_frame
 from caps.errors import InputError
+
+COLUMNS = (
+    *("file", "Time", "AUC-PR", "AUC-ROC", "VUS-PR", "VUS-ROC", "Standard-F1"),
+    *("PA-F1", "Event-based-F1", "R-based-F1", "Affiliation-F"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +32,31 @@ class Submission:
     without_scores: int  # done without --save-scores
     with_gaps: int  # TSB-AD drops rows with missing values, so its labels would not fit
     failed: int
+
+
+def write_leaderboard(folder: Path, frame: pd.DataFrame) -> list[Path]:
+    """Write `<folder>/uni/<method>.csv` and `<folder>/multi/<method>.csv`; returns the files.
+
+    Means over seeds; failed cells have no row, undefined metrics are empty.
+    """
+    done = frame[frame["status"] == "done"]
+    rows = pd.DataFrame(
+        {
+            "kind": done["channels"].map(_kind),
+            "method": done["method"],
+            "file": done["series"],
+            "Time": done["fit_seconds"] + done["score_seconds"],
+            **{title: done[f"whole_{name}"].astype(float) for name, title in FIELD_METRICS.items()},
+        }
+    )
+    means = rows.groupby(["kind", "method", "file"]).mean()
+    written = []
+    for (kind, method), table in means.groupby(["kind", "method"]):
+        path = folder / str(kind) / f"{method}.csv"
+        with replacing(path) as temporary:
+            table.reset_index().reindex(columns=list(COLUMNS)).to_csv(temporary, index=False)
+        written.append(path)
+    return written
 
 
 def export_scores(
@@ -54,7 +84,7 @@ def export_scores(
         raise InputError(f"{out} holds no scores", "run caps bench run again with --save-scores")
     for record in ready:
         name = Path(str(record["series"])).stem
-        folder = target / "score" / _kind(record) / str(record["method"])
+        folder = target / "score" / _kind(record["channels"]) / str(record["method"])
         with replacing(folder / f"{name}.npy") as temporary:
             shutil.copyfile(scores_path(out, record), temporary)
     write_leaderboard(target / "metrics", cell_frame(ready))
@@ -67,5 +97,5 @@ def export_scores(
     )
 
 
-def _kind(record: Record) -> str:
-    return "uni" if record["channels"] == 1 else "multi"
+def _kind(channels: int) -> str:
+    return "uni" if channels == 1 else "multi"

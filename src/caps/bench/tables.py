@@ -8,7 +8,7 @@ import pandas as pd
 
 from caps.artifacts import replacing, write_text
 from caps.bench.cells import read_cells
-from caps.bench.field_tables import VUS_WINDOW, field_tables
+from caps.bench.field_tables import VUS_WINDOW, field_tables, top_1_tables
 from caps.bench.methods import METHODS, make_method
 from caps.bench.operator_tables import operator_tables
 from caps.bench.published import (
@@ -46,7 +46,6 @@ from caps.bench.summary import (
     overall,
     summarize,
 )
-from caps.bench.top_1 import top_1_tables
 from caps.errors import InputError
 
 PARTS: dict[Part, str] = {"test": "test part", "whole": "whole series"}

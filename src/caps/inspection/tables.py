@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from caps.plots import Cell, Table
+from caps.plots import Entry, Number, Table
 from caps.realize import Preset, size_table
 
 # Lowest and highest value wanted of a check; docs/inspect.md has the reasons.
@@ -29,9 +29,9 @@ ROUTER_GOAL = (0.85, math.inf)
 
 def stage_table(stages: Mapping[str, Any]) -> Table:
     """Steps, time and last loss of every stage, and the whole time."""
-    rows = [
+    rows: list[list[Entry]] = [
         [
-            Cell(name),
+            name,
             number(facts["steps"], "{:,}"),
             number(facts["seconds"] / 60, "{:.1f}"),
             number(facts["curves"]["loss"][-1]),
@@ -39,22 +39,21 @@ def stage_table(stages: Mapping[str, Any]) -> Table:
         for name, facts in stages.items()
     ]
     whole = sum(facts["seconds"] for facts in stages.values()) / 60
-    rows.append([Cell("all stages"), Cell(""), number(whole, "{:.1f}"), Cell("")])
+    rows.append(["all stages", "", number(whole, "{:.1f}"), ""])
     return Table("Stages", ("stage", "steps", "minutes", "last loss"), rows)
 
 
 def sizes_table(preset: Preset) -> Table:
     """The paper's table of sizes with this preset's beside it."""
-    rows = [[Cell(text) for text in row] for row in size_table(preset)]
-    return Table("Sizes", ("component", "paper", f"preset {preset.name}"), rows)
+    return Table("Sizes", ("component", "paper", f"preset {preset.name}"), size_table(preset))
 
 
 def representation_table(figures: Mapping[str, float]) -> Table:
     """Every check of the representation beside its goal."""
-    rows = []
+    rows: list[list[Entry]] = []
     for name, value in figures.items():
         goal = REPRESENTATION_GOALS.get(name)
-        rows.append([Cell(name), judged(value, goal), Cell(spelled(goal))])
+        rows.append([name, judged(value, goal), spelled(goal)])
     return Table("Representation, on unseen pairs", ("figure", "value", "wanted"), rows)
 
 
@@ -71,10 +70,10 @@ def realization_table(figures: Mapping[str, Any]) -> Table:
             judged(values[check], goal) for values, goal in zip(modes.values(), goals, strict=True)
         ]
         wanted = "more than by new noise" if check == STRUCTURE else spelled(goals[0])
-        rows.append([Cell(check), *cells, Cell(wanted)])
+        rows.append([check, *cells, wanted])
     accuracy = judged(figures["router"]["accuracy"], ROUTER_GOAL)
-    blank = [Cell("")] * (len(modes) - 1)
-    rows.append([Cell("router accuracy, all modes"), accuracy, *blank, Cell(spelled(ROUTER_GOAL))])
+    blank = [""] * (len(modes) - 1)
+    rows.append(["router accuracy, all modes", accuracy, *blank, spelled(ROUTER_GOAL)])
     return Table("Experts and router, on unseen pairs", ("figure", *modes, "wanted"), rows)
 
 
@@ -86,7 +85,7 @@ def samplers_table(table: Sequence[Mapping[str, Any]], default: str) -> Table:
     rows = []
     for (method, steps), group in groupby(table, lambda row: (row["sampler"], row["steps"])):
         lines = list(group)
-        cells = [Cell(method), number(steps, "{}")]
+        cells: list[Entry] = [method, number(steps, "{}")]
         for line in lines:
             cells.append(judged(line["rms ratio"], MODE_GOALS["prior: rms ratio"]))
             cells.append(judged(line["roughness ratio"], MODE_GOALS["prior: roughness ratio"]))
@@ -96,17 +95,17 @@ def samplers_table(table: Sequence[Mapping[str, Any]], default: str) -> Table:
     return Table(caption, (*header, "ms per pair"), rows)
 
 
-def number(value: float, shape: str = "{:.3f}") -> Cell:
+def number(value: float, shape: str = "{:.3f}") -> Number:
     """A figure without a goal."""
-    return Cell(shape.format(value), number=True)
+    return Number(shape.format(value), value)
 
 
-def judged(value: float, goal: tuple[float, float] | None) -> Cell:
+def judged(value: float, goal: tuple[float, float] | None) -> Number:
     """A figure, marked by whether it lies within its goal."""
     if goal is None:
         return number(value)
     met = goal[0] <= value <= goal[1]
-    return Cell(f"{value:.3f}", number=True, mark="met" if met else "missed")
+    return Number(f"{value:.3f}", value, mark="met" if met else "missed")
 
 
 def spelled(goal: tuple[float, float] | None) -> str:

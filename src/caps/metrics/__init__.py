@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from caps.lazy import on_first_use
 
 if TYPE_CHECKING:
-    from caps.metrics.attribution import hit_rate as hit_rate
     from caps.metrics.evaluation import (
         DEFAULT_WINDOW as DEFAULT_WINDOW,
         Evaluation as Evaluation,
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
         alarm_spans as alarm_spans,
         budget_threshold as budget_threshold,
         event_figures as event_figures,
+        hit_rate as hit_rate,
         ucr_top_1 as ucr_top_1,
     )
     from caps.metrics.nab import (

@@ -1,6 +1,7 @@
 """Alarms from scores without labels, at a budget, and what an operator gets from them."""
 
 import math
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -142,6 +143,25 @@ def ucr_top_1(scores: ArrayLike, labels: ArrayLike) -> bool | None:
     top = int(np.argmax(np.asarray(scores, dtype=np.float64)))
     near = np.maximum(events.lengths, NEAR)
     return bool(((events.starts - near <= top) & (top < events.ends + near)).any())
+
+
+def hit_rate(ranking: Sequence[str], causes: Collection[str], share: float = 1.0) -> float:
+    """HitRate@P%: how many of the causes are among the first of a ranking.
+
+    As many channels are looked at as there are causes, times `share` and rounded down: 1.0 is
+    HitRate@100%, 1.5 HitRate@150%.
+
+    >>> hit_rate(["cpu", "disk", "load"], {"cpu", "load"})
+    0.5
+    >>> hit_rate(["cpu", "disk", "load"], {"cpu", "load"}, share=1.5)
+    1.0
+    """
+    causes = set(causes)
+    if not causes:
+        raise InputError("an event without causes", "leave it out, or name the channels")
+    if share < 1:
+        raise InputError(f"a share of {share}", "give 1 or more")
+    return len(causes.intersection(ranking[: int(share * len(causes))])) / len(causes)
 
 
 def _checked_spans(alarms: ArrayLike, rows: int) -> Integers:

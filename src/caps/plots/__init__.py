@@ -7,7 +7,9 @@ from caps.lazy import on_first_use
 if TYPE_CHECKING:
     from caps.plots.drawing import draw as draw, draw_lines as draw_lines
     from caps.plots.html import (
-        Cell as Cell,
+        Entry as Entry,
+        Mark as Mark,
+        Number as Number,
         Picture as Picture,
         Section as Section,
         Table as Table,

@@ -17,21 +17,25 @@ Mark = Literal["", "met", "missed", "best", "second"]
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
-    """A table's cell; marked if it has met or missed a goal, or is the best of its column."""
+class Number:
+    """In a table; marked if it has met or missed a goal, or is the best of its column."""
 
-    text: str
-    number: bool = False
+    text: str  # as shown
+    value: float | None  # as it is, None for an undefined one
     mark: Mark = ""
+    beside: Mapping[str, float] = field(default_factory=dict)  # its std, or the ends of an interval
+
+
+Entry = str | Number
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A caption, a header and rows of cells."""
+    """A caption, a header and rows."""
 
     caption: str
     header: Sequence[str]
-    rows: Sequence[Sequence[Cell]]
+    rows: Sequence[Sequence[Entry]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -106,7 +106,7 @@ def _with_summer_time(
     instants: Instants, time: TimeColumn, request: Request
 ) -> tuple[Instants, list[str]]:
     """Local times whose clocks were set back, in the zone that this gives away."""
-    strict = not (request.sort or request.part) and request.duplicates == "error"
+    strict = not (request.reading.sort or request.part) and request.reading.duplicates == "error"
     if instants.time is None or instants.timezone is not None or not strict:
         return instants, []
     found = summer_time(instants.time)
@@ -127,12 +127,12 @@ def check(unchecked: Draft, request: Request) -> Series:
         rows = ordered_rows(
             unchecked.moments,
             name=unchecked.time.title,
-            sort=request.sort,
-            duplicates=request.duplicates,
+            sort=request.reading.sort,
+            duplicates=request.reading.duplicates,
             reverse=not request.part,
         )
         series = series if rows is None else series.take(rows)
-        if not (request.part or request.sort) and newest_first(unchecked.moments):
+        if not (request.part or request.reading.sort) and newest_first(unchecked.moments):
             series = replace(series, remarks=(*series.remarks, NEWEST_FIRST))
     if not request.part:
         _refuse_useless(series, request.minimum_rows)
@@ -175,7 +175,7 @@ def _channels(
     table: Table, request: Request, time: TimeColumn | None
 ) -> tuple[list[str], FloatArray, list[str]]:
     """Names and values of the channels, and remarks on the columns that were left out."""
-    excluded = resolve(table, request.exclude)
+    excluded = resolve(table, request.reading.exclude)
     explicit = request.columns is not None
     names = resolve(table, request.columns) if request.columns is not None else list(table.columns)
     if len(set(names)) < len(names):

@@ -16,7 +16,6 @@ from caps.series.quantities import (
     has_comma,
     may_be_grouped,
     read_quantities,
-    starts_like_number,
 )
 
 if TYPE_CHECKING:
@@ -26,6 +25,7 @@ Column: TypeAlias = "nw.Series[Any] | NDArray[Any]"
 
 POINT = Marks()
 _EXACT_INTEGERS = 2**53
+_IN_NUMBERS = frozenset("0123456789+-.,")  # what starts with one of them is worth a closer look
 
 
 def to_list(column: Column) -> list[Any]:
@@ -124,7 +124,8 @@ def _of_objects(values: list[Any], name: str, marks: Marks) -> Quantities | None
             misfit = row
     if misfit < 0:
         return Quantities(array)
-    if _is_number_text(values[misfit]) and all(map(_is_text, values)):
+    like_number = isinstance(values[misfit], str) and values[misfit].lstrip()[:1] in _IN_NUMBERS
+    if like_number and all(map(_is_text, values)):
         written = [row for row, value in enumerate(values) if _is_written(value)]
         found = read_quantities([values[row] for row in written], marks)
         if found is not None:
@@ -159,10 +160,6 @@ def _refuse_commas(value: object, name: str, row: int) -> None:
 
 def _is_text(value: object) -> bool:
     return isinstance(value, str) or is_missing(value)
-
-
-def _is_number_text(value: object) -> bool:
-    return isinstance(value, str) and starts_like_number(value)
 
 
 def _is_written(value: object) -> bool:

@@ -20,6 +20,7 @@ import numpy as np
 
 from caps.errors import InputError
 from caps.series.csv_lines import Body, Records
+from caps.series.options import ReadOptions
 from caps.series.origin import Origin
 from caps.series.quantities import (
     MISSING_WORDS,
@@ -47,50 +48,6 @@ _OPENERS: dict[str, Callable[..., Any]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class CsvFormat:
-    """How a CSV file is written; None means: look at its first lines."""
-
-    delimiter: str | None = None
-    decimal: str | None = None
-    thousands: str | None = None
-    header: bool | None = None
-    encoding: str = "utf-8"
-
-    def __post_init__(self) -> None:
-        rules = {
-            "delimiter": (
-                self.delimiter is None or _is_mark(self.delimiter),
-                "give one character, such as ; or a tab",
-            ),
-            "decimal": (
-                self.decimal is None
-                or (_is_mark(self.decimal) and (self.decimal == "," or not self._cuts_decimals)),
-                "give one character that is not the delimiter, such as , or .",
-            ),
-            "thousands": (
-                self.thousands is None
-                or (_is_mark(self.thousands) and self.thousands != (self.decimal or ".")),
-                "give one character that is not the decimal mark, such as , or .",
-            ),
-            "header": (self.header in (None, True, False), "give True, False or None"),
-            "encoding": (isinstance(self.encoding, str), 'give a name such as "utf-8" or "cp1252"'),
-        }
-        for name, (holds, remedy) in rules.items():
-            if not holds:
-                raise InputError(f"{name}={getattr(self, name)!r} cannot be used", remedy)
-
-    @property
-    def _cuts_decimals(self) -> bool:
-        """Commas in quotes can be both; other marks never are."""
-        return self.decimal == self.delimiter
-
-    @property
-    def marks(self) -> Marks:
-        """How numbers are written in a table that is no file."""
-        return Marks(self.decimal or ".", self.thousands)
-
-
-@dataclass(frozen=True, slots=True)
 class _Layout:
     """What the first lines of a CSV file say."""
 
@@ -102,17 +59,44 @@ class _Layout:
     remarks: tuple[str, ...] = ()
 
 
-def read_file(path: Path, form: CsvFormat) -> Table:
+def check_marks(form: ReadOptions) -> None:
+    """Refuse marks that cannot stand in a CSV file, or not beside each other."""
+    # Commas in quotes can be delimiters and decimal marks; other marks never are both.
+    cuts_decimals = form.decimal == form.delimiter and form.decimal != ","
+    rules = {
+        "delimiter": (
+            form.delimiter is None or _is_mark(form.delimiter),
+            "give one character, such as ; or a tab",
+        ),
+        "decimal": (
+            form.decimal is None or (_is_mark(form.decimal) and not cuts_decimals),
+            "give one character that is not the delimiter, such as , or .",
+        ),
+        "thousands": (
+            form.thousands is None
+            or (_is_mark(form.thousands) and form.thousands != (form.decimal or ".")),
+            "give one character that is not the decimal mark, such as , or .",
+        ),
+        "header": (form.header in (None, True, False), "give True, False or None"),
+        "encoding": (isinstance(form.encoding, str), 'give a name such as "utf-8" or "cp1252"'),
+    }
+    for name, (holds, remedy) in rules.items():
+        if not holds:
+            raise InputError(f"{name}={getattr(form, name)!r} cannot be used", remedy)
+
+
+def read_file(path: Path, form: ReadOptions) -> Table:
     """The whole file as a table."""
     existing(path)
     if is_parquet(path):
-        return _parquet_table(path)
+        with _parquet(path) as file:
+            return _arrow_rows(file.read(), 0)
     with _csv_errors(path, form):
         (table,) = _csv_tables(path, form)
         return table
 
 
-def file_chunks(path: Path, form: CsvFormat, rows: int) -> Iterator[Table]:
+def file_chunks(path: Path, form: ReadOptions, rows: int) -> Iterator[Table]:
     """The file in tables of at most `rows` rows."""
     if is_parquet(path):
         yield from _parquet_chunks(path, rows)
@@ -151,7 +135,7 @@ def is_parquet(path: Path) -> bool:
         return file.read(4) == b"PAR1"
 
 
-def _csv_tables(path: Path, form: CsvFormat, rows: int | None = None) -> Iterator[Table]:
+def _csv_tables(path: Path, form: ReadOptions, rows: int | None = None) -> Iterator[Table]:
     """The file in tables of at most `rows` rows, or as one."""
     import pandas as pd  # half a second that other tables do without
 
@@ -194,7 +178,7 @@ def _pandas_rows(frame: Any, records: Records) -> Table:
     )
 
 
-def _csv_layout(path: Path, form: CsvFormat) -> _Layout:
+def _csv_layout(path: Path, form: ReadOptions) -> _Layout:
     skipped, lines, named = _first_lines(path, form)
     delimiter = form.delimiter or named or _delimiter(lines, form.decimal)
     marks, remarks = _marks(lines, delimiter, form)
@@ -209,7 +193,7 @@ def _csv_layout(path: Path, form: CsvFormat) -> _Layout:
     return _Layout(skipped, delimiter, names, True, marks, remarks)
 
 
-def _marks(lines: list[str], delimiter: str, form: CsvFormat) -> tuple[Marks, tuple[str, ...]]:
+def _marks(lines: list[str], delimiter: str, form: ReadOptions) -> tuple[Marks, tuple[str, ...]]:
     """How numbers are written, and a remark if that was found out."""
     if form.decimal is not None or form.thousands is not None or delimiter == ",":
         return form.marks, ()
@@ -228,7 +212,7 @@ def _marks(lines: list[str], delimiter: str, form: CsvFormat) -> tuple[Marks, tu
     return Marks(","), (told + ("" if meant is None else f" is {meant:.10g}"),)
 
 
-def _first_lines(path: Path, form: CsvFormat) -> tuple[int, list[str], str | None]:
+def _first_lines(path: Path, form: ReadOptions) -> tuple[int, list[str], str | None]:
     """How many lines come before the first row, the first few rows, and a delimiter named there."""
     _refuse_binary(path, form.encoding)
     skipped, named = 0, None
@@ -249,10 +233,13 @@ def _first_lines(path: Path, form: CsvFormat) -> tuple[int, list[str], str | Non
     return skipped, lines, named
 
 
-def _text(path: Path, form: CsvFormat, skipped: int = 0) -> TextIO:
+def _text(path: Path, form: ReadOptions, skipped: int = 0) -> TextIO:
     """The file as text from its first line on that is not blank."""
     opener = _OPENERS.get(path.suffix.lower(), open)
-    text: TextIO = opener(path, "rt", encoding=_python_encoding(form.encoding), newline="")
+    # With or without the byte order mark that spreadsheets write.
+    utf_8 = form.encoding.lower().replace("_", "-") in {"utf-8", "utf8"}
+    encoding = "utf-8-sig" if utf_8 else form.encoding
+    text: TextIO = opener(path, "rt", encoding=encoding, newline="")
     for _ in range(skipped):
         text.readline()
     return text
@@ -306,13 +293,8 @@ def _is_value(field: str, marks: Marks) -> bool:
     return day[:1].isdigit() and all(mark in "0123456789-/.:+ TZ" for mark in day)
 
 
-def _python_encoding(encoding: str) -> str:
-    """UTF-8 with or without the byte order mark that spreadsheets write."""
-    return "utf-8-sig" if encoding.lower().replace("_", "-") in {"utf-8", "utf8"} else encoding
-
-
 @contextmanager
-def _csv_errors(path: Path, form: CsvFormat) -> Iterator[None]:
+def _csv_errors(path: Path, form: ReadOptions) -> Iterator[None]:
     # half a second that other tables do without
     from pandas.errors import EmptyDataError, ParserError, ParserWarning
 
@@ -362,11 +344,6 @@ def _parquet(path: Path) -> Iterator[Any]:
         raise InputError(
             f"{path} is no readable Parquet file ({error})", "write it again"
         ) from None
-
-
-def _parquet_table(path: Path) -> Table:
-    with _parquet(path) as file:
-        return _arrow_rows(file.read(), 0)
 
 
 def _parquet_chunks(path: Path, rows: int) -> Iterator[Table]:

@@ -10,7 +10,7 @@ import numpy as np
 from caps.arrays import FloatArray
 from caps.errors import InputError, UnknownColumn
 from caps.series.columns import Column, is_temporal
-from caps.series.options import DUPLICATES, Duplicates
+from caps.series.options import ReadOptions
 from caps.series.tables import Table, as_array
 from caps.series.timestamps import TimeFormat, looks_like_dates
 
@@ -34,18 +34,12 @@ class Request:
 
     time: Any = None  # a name, False for none, an array, or None: find it
     columns: tuple[str | int, ...] | None = None
-    exclude: tuple[str | int, ...] = ()
-    sort: bool = False
-    duplicates: Duplicates = "error"
+    reading: ReadOptions = field(default_factory=ReadOptions)
     minimum_rows: int = 2
-    time_format: TimeFormat = field(default_factory=TimeFormat)
+    time_format: TimeFormat = field(default_factory=TimeFormat)  # as far as it is known
     part: bool = False
 
     def __post_init__(self) -> None:
-        if self.duplicates not in DUPLICATES:
-            raise InputError(
-                f"duplicates={self.duplicates!r} is unknown", f"give one of {', '.join(DUPLICATES)}"
-            )
         if not isinstance(self.minimum_rows, int) or self.minimum_rows < 1:
             raise InputError(
                 f"minimum_rows={self.minimum_rows!r} is no number of rows", "give 1 or more"
@@ -72,7 +66,7 @@ def find_time(table: Table, request: Request) -> TimeColumn | None:
         return _given_time(table, wanted)
     if table.index is not None and is_temporal(table.index):
         return _index_time(table.index)
-    taken = {*resolve(table, request.columns or ()), *resolve(table, request.exclude)}
+    taken = {*resolve(table, request.columns or ()), *resolve(table, request.reading.exclude)}
     free = {name: column for name, column in table.columns.items() if name not in taken}
     typed = [name for name, column in free.items() if is_temporal(column)]
     named = [name for name in free if is_time_name(name)]

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, Self, get_args, get_type_hints
 
 from caps.configuration import check_keys
 from caps.errors import InputError
+from caps.series.quantities import Marks
 
 Duplicates = Literal["error", "keep", "first", "last"]
 Unit = Literal["s", "ms", "us", "ns"]
@@ -83,6 +84,11 @@ class ReadOptions:
             raise InputError(
                 f"duplicates={self.duplicates!r} is unknown", f"give one of {', '.join(DUPLICATES)}"
             )
+
+    @property
+    def marks(self) -> Marks:
+        """How numbers are written in a table that is no file."""
+        return Marks(self.decimal or ".", self.thousands)
 
     def given(self) -> dict[str, Any]:
         """What differs from the defaults, as `read` takes it."""

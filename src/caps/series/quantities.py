@@ -67,11 +67,6 @@ def may_be_grouped(text: str) -> bool:
     return _grouped(",", ".").fullmatch(_split(text)[0]) is not None
 
 
-def starts_like_number(text: str) -> bool:
-    """Whether a closer look is worth it."""
-    return text.lstrip()[:1] in set("0123456789+-.,")
-
-
 def has_comma(text: str) -> bool:
     """Whether it is a number with a comma that may be its decimal mark.
 

@@ -11,9 +11,9 @@ import numpy as np
 from caps.errors import InputError
 from caps.series.assembly import Draft, NoRows, assemble, check, draft
 from caps.series.columns import is_missing, to_list
-from caps.series.files import CsvFormat, existing, file_chunks, read_file
+from caps.series.files import check_marks, existing, file_chunks, read_file
 from caps.series.layout import Request, resolve
-from caps.series.options import Duplicates, Unit
+from caps.series.options import Duplicates, ReadOptions, Unit
 from caps.series.series import Series
 from caps.series.tables import Table, table_of
 from caps.series.timestamps import TimeFormat
@@ -64,12 +64,12 @@ def read(
     [True, False, True]
     """
     asked = {"sort": sort, "duplicates": duplicates, "minimum_rows": minimum_rows}
-    request, csv_format = _asked(format, time, columns, exclude, **asked)
+    request = _asked(time, columns, exclude, **asked, **format)
     if isinstance(source, Series):
         if time is not None or replace(request, minimum_rows=2) != Request():
             raise InputError("the source is a Series already", "give it without further options")
         return source
-    return assemble(_table(source, csv_format), request)
+    return assemble(_table(source, request.reading), request)
 
 
 def read_many(
@@ -91,8 +91,8 @@ def read_many(
     {'a': [1.0, 3.0], 'b': [2.0, 4.0]}
     """
     asked = {"sort": sort, "duplicates": duplicates, "minimum_rows": minimum_rows}
-    request, csv_format = _asked(format, time, value, (id,), **asked)
-    table = _table(source, csv_format).without_blank()  # such a line has no id
+    request = _asked(time, value, (id,), **asked, **format)
+    table = _table(source, request.reading).without_blank()  # such a line has no id
     whole = draft(table, request)
     many = {}
     for name, rows in _rows_by_id(table, id).items():
@@ -118,7 +118,7 @@ def scan(
     Memory stays bounded by `rows`. The first chunk decides which column is the time, how it is
     written and which columns are channels. Put together, the chunks equal what `read` gives.
     """
-    request, csv_format = _asked(format, time, columns, exclude, duplicates=duplicates, part=True)
+    request = _asked(time, columns, exclude, duplicates=duplicates, part=True, **format)
     if rows < 1:
         raise InputError(f"rows={rows} makes no chunk", "give rows=1 or more")
     if duplicates not in ("error", "keep"):
@@ -128,7 +128,7 @@ def scan(
         )
     file = Path(path)
     existing(file)
-    return _chunks(file_chunks(file, csv_format, rows), request)
+    return _chunks(file_chunks(file, request.reading, rows), request)
 
 
 def _chunks(tables: Iterator[Table], request: Request) -> Iterator[Series]:
@@ -137,7 +137,7 @@ def _chunks(tables: Iterator[Table], request: Request) -> Iterator[Series]:
         try:
             piece = draft(table, request)
             series = check(piece, request)
-            _check_continuation(last, piece, request.duplicates)
+            _check_continuation(last, piece, request.reading.duplicates)
         except NoRows:
             continue
         except InputError as error:
@@ -153,7 +153,7 @@ def _chunks(tables: Iterator[Table], request: Request) -> Iterator[Series]:
             request,
             time=False if piece.time is None else piece.time.name,
             columns=series.channels,
-            exclude=(),
+            reading=replace(request.reading, exclude=()),
             time_format=piece.time_format,
         )
     if first_row == 0:
@@ -177,10 +177,10 @@ def _check_continuation(last: Any, piece: Draft, duplicates: Duplicates) -> None
         )
 
 
-def _table(source: Any, csv_format: CsvFormat) -> Table:
+def _table(source: Any, reading: ReadOptions) -> Table:
     if isinstance(source, str | os.PathLike):
-        return read_file(Path(source), csv_format)
-    return replace(table_of(source), marks=csv_format.marks)
+        return read_file(Path(source), reading)
+    return replace(table_of(source), marks=reading.marks)
 
 
 def _rows_by_id(table: Table, id: str) -> dict[str, np.ndarray[Any, np.dtype[np.intp]]]:
@@ -207,17 +207,11 @@ def _names(names: Names) -> tuple[str | int, ...]:
     return tuple(names)
 
 
-def _asked(
-    format: Format, time: Any, columns: Names | None, exclude: Names, **asked: Any
-) -> tuple[Request, CsvFormat]:
-    """What is asked of a table, and how it is written if it is a CSV file."""
-    rest: dict[str, Any] = dict(format)
-    unit, pattern, zone = (rest.pop(name, None) for name in ("unit", "time_format", "timezone"))
-    request = Request(
-        time=time,
-        columns=None if columns is None else _names(columns),
-        exclude=_names(exclude),
-        time_format=TimeFormat(unit, pattern, zone),
-        **asked,
-    )
-    return request, CsvFormat(**rest)
+def _asked(time: Any, columns: Names | None, exclude: Names, **options: Any) -> Request:
+    """What is asked of a table; all but `minimum_rows` and `part` are options of reading."""
+    own = {name: options.pop(name) for name in ("minimum_rows", "part") if name in options}
+    reading = ReadOptions(exclude=_names(exclude), **options)
+    check_marks(reading)
+    time_format = TimeFormat(reading.unit, reading.time_format, reading.timezone)
+    names = None if columns is None else _names(columns)
+    return Request(time, names, reading, time_format=time_format, **own)

@@ -28,12 +28,11 @@ def simulate_counterparts(
     family: str,
     rng: np.random.Generator,
     support: np.ndarray | None = None,
-    window: int = WINDOW,
 ) -> PairBatch:
     """A pair of `family` on each window that begins at `origin` of `row`.
 
     The operation is drawn by weight among those that can happen in the window. With `support`
-    (windows, window) the events lie there: the operation is drawn by how usual such a length is,
+    (windows, time) the events lie there: the operation is drawn by how usual such a length is,
     and those with a place of their own are left out. Pairs that do not show are drawn again.
 
     >>> from caps.simulate import draw_normal, survey
@@ -46,14 +45,14 @@ def simulate_counterparts(
     (True, 2)
     """
     check_known("family", family, FAMILIES)
-    if len(row) == 0 or origin.min() < 0 or origin.max() > bases.length - window:
+    if len(row) == 0 or origin.min() < 0 or origin.max() > bases.length - WINDOW:
         raise InputError(
-            f"windows of {window} steps that leave series of {bases.length}",
+            f"windows of {WINDOW} steps that leave series of {bases.length}",
             "give at least one window, inside its series",
         )
-    if support is not None and not (support.shape == (len(row), window) and support.any(1).all()):
+    if support is not None and not (support.shape == (len(row), WINDOW) and support.any(1).all()):
         raise InputError("supports that do not fit the windows", "give a support for each window")
-    weight = _weights(bases, row, origin, family, support, window, rng)
+    weight = _weights(bases, row, origin, family, support, rng)
 
     def choose(rows: np.ndarray) -> np.ndarray:
         chances = np.cumsum(weight[rows], axis=1)
@@ -62,10 +61,10 @@ def simulate_counterparts(
 
     def make(code: int, rows: np.ndarray) -> tuple[PairBatch, np.ndarray]:
         if support is None:
-            placed = place_at(CATALOGUE[code], bases, row[rows], origin[rows], window, rng)
+            placed = place_at(CATALOGUE[code], bases, row[rows], origin[rows], WINDOW, rng)
         else:
             placed = _place_on(bases, row[rows], origin[rows], support[rows], rng)
-        return draft_on(code, bases, placed, window, rng)
+        return draft_on(code, bases, placed, WINDOW, rng)
 
     return draw_visible(len(row), choose, make, rounds=1)
 
@@ -76,7 +75,6 @@ def _weights(
     origin: np.ndarray,
     family: str,
     support: np.ndarray | None,
-    window: int,
     rng: np.random.Generator,
 ) -> np.ndarray:
     """How likely each operation is in each window (windows, operations), up to a factor."""
@@ -84,7 +82,7 @@ def _weights(
     for code, operation in enumerate(CATALOGUE):
         if operation.family != family:
             continue
-        weight[:, code] = operation.weight * fits(operation, bases, row, origin, window)
+        weight[:, code] = operation.weight * fits(operation, bases, row, origin, WINDOW)
         if support is not None:
             anywhere = operation.place is Place.ANYWHERE
             lengths = operation.lengths(rng, np.repeat(bases.timescale[row], LENGTHS))

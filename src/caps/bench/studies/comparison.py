@@ -11,7 +11,7 @@ from caps.bench.bootstrap import COVERAGE, interval, over_series
 from caps.bench.cells import read_cell
 from caps.bench.datasets import SeriesFile
 from caps.bench.published import paper_studies
-from caps.bench.rendering import Entry, Figure, Table, figure
+from caps.bench.rendering import Entry, Number, Table, figure
 from caps.bench.runner import planned, run as run_cells
 from caps.bench.studies.drawing import draw_differences
 from caps.bench.studies.study import StudyRun
@@ -19,7 +19,7 @@ from caps.bench.summary import METRICS, cell_frame, overall, summarize
 from caps.bench.tables import ORACLE
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Picture
+    from matplotlib.figure import Figure
 
 CLEAR = 2.0  # standard errors beyond which a difference is taken as real
 PROTOCOL = (
@@ -110,7 +110,7 @@ class Comparison:
         gaps = self.gaps(row, metric)
         return float(gaps.mean()), float(gaps.std(ddof=1) / np.sqrt(max(len(gaps), 1)))
 
-    def _difference_figure(self, row: Row) -> Figure:
+    def _difference_figure(self, row: Row) -> Number:
         """The difference in VUS-PR, its standard error and its bootstrap interval over series."""
         gaps = self.gaps(row, "vus_pr")
         difference, error = self.difference(row, "vus_pr")
@@ -127,7 +127,7 @@ class Comparison:
         own, reference = (self.per_series(each.method, metric) for each in (row, other))
         return (own - reference).dropna()
 
-    def picture(self) -> "Picture":
+    def picture(self) -> "Figure":
         """The differences in VUS-PR of every series."""
         compared = [row for row in self.rows if row.against is not None]
         names = [f"{row.label}\nminus {row.against}" for row in compared]

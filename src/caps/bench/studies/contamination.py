@@ -10,7 +10,7 @@ import pandas as pd
 
 from caps.artifacts import replacing
 from caps.bench.datasets import SeriesFile, labelled_spans, load_series
-from caps.bench.rendering import Entry, Table, figure
+from caps.bench.rendering import frame_table
 from caps.bench.studies.comparison import Row
 from caps.bench.studies.detection import Plan, carry_out
 from caps.bench.studies.drawing import draw_curves, draw_stacks
@@ -101,25 +101,14 @@ def natural_contamination(run: StudyRun) -> Report:
     means = 100 * by_dataset[[*SHARES]].mean()
     affected = by_dataset["points"].agg(lambda points: (points > 0).sum())
     files = by_dataset.size()
-    rows: list[list[Entry]] = [
-        [
-            str(name),
-            f"{affected[name]} of {files[name]}",
-            *map(figure, means.loc[name]),
-            PAPER_NATURAL.get(str(name), ""),
-        ]
-        for name in means.index
-    ]
-    table = Table(
-        "natural_contamination",
-        "Anomalies in the training parts",
-        ["Dataset", "Files with any", *SHARES.values(), "Paper"],
-        rows,
-        [
-            "Means over files. References: windows of 256 rows with at least one anomalous row. "
-            "Distrusted: by trimming; of anomalous and of normal points of the references."
-        ],
+    shown = means.rename(columns=SHARES)
+    shown.insert(0, "Files with any", affected.astype(str) + " of " + files.astype(str))
+    shown["Paper"] = [PAPER_NATURAL.get(str(name), "") for name in means.index]
+    note = (
+        "Means over files. References: windows of 256 rows with at least one anomalous row. "
+        "Distrusted: by trimming; of anomalous and of normal points of the references."
     )
+    title = "Anomalies in the training parts"
     picture = draw_stacks(
         list(means.index),
         {"hold an anomaly": means["windows"].to_list()},
@@ -139,7 +128,7 @@ def natural_contamination(run: StudyRun) -> Report:
     return Report(
         "Contamination of references",
         ["No detector is trained. Labels of the training part are used to count, nothing else."],
-        [table],
+        [frame_table("natural_contamination", title, shown, "Dataset", {}, [note])],
         verdict or ["The paper gives no figures of these datasets."],
         {"References that hold an anomaly.": picture},
         {"files": len(series)},

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import pandas as pd
 
-from caps.bench.rendering import Table, figure
+from caps.bench.rendering import frame_table
 from caps.bench.studies.comparison import PROTOCOL, Comparison, Row, compare
 from caps.bench.studies.drawing import draw_curves
 from caps.bench.studies.study import MULTIVARIATE, QUICK_SERIES, Report, StudyRun
@@ -216,21 +217,18 @@ def amount(run: StudyRun) -> Report:
         logarithmic=True,
     )
     pairs = [recipes(run)[f"pairs-{count}"].pairs for count in AMOUNTS]
-    costs = Table(
-        "amount_cost",
-        "Training time by amount",
-        ["Pairs", "Simulated for this study", "Minutes", "Paper, minutes"],
-        [
-            [
-                f"{count:,}",
-                f"{made:,}",
-                figure(Pretrained.load(trained(run, f"pairs-{count}")).minutes),
-                figure(theirs, digits=1),
-            ]
-            for count, made, theirs in zip(AMOUNTS, pairs, (23.6, 48.5, 95.1, 180.5), strict=True)
-        ],
-        ["By the clock, all stages, on this machine and beside whatever else it did."],
+    loaded = [Pretrained.load(trained(run, f"pairs-{count}")) for count in AMOUNTS]
+    minutes = pd.DataFrame(
+        {
+            "Simulated for this study": [f"{made:,}" for made in pairs],
+            "Minutes": [each.minutes for each in loaded],
+            "Paper, minutes": [23.6, 48.5, 95.1, 180.5],
+        },
+        index=[f"{count:,}" for count in AMOUNTS],
     )
+    note = "By the clock, all stages, on this machine and beside whatever else it did."
+    title, digits = "Training time by amount", {"Paper, minutes": 1}
+    costs = frame_table("amount_cost", title, minutes, "Pairs", digits, [note])
     protocol = list(report.protocol)
     if pairs[-1] != AMOUNTS[-1]:
         protocol.append(f"Scaled down for a quick study: {pairs[-1]:,} pairs stand for {MOST}.")

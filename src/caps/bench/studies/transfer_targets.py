@@ -1,7 +1,7 @@
 """What Proposition 1 needs of one simulated target: distances, risks, and slopes of detectors."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,6 @@ from caps.bench.studies.supervision import (
 )
 from caps.bench.studies.transport import (
     Effects,
-    Steepness,
     cross_entropy,
     energy_bound,
     logits_of,
@@ -137,18 +136,14 @@ def _judged(
     by_law = zip(first, np.split(losses, len(first), axis=1), strict=True)
     return {
         "risk": {law: float((normal + each.mean()) / 2) for law, each in by_law},
-        "same_draws": asdict(slope),
-        "other_draws": {
-            **asdict(other),
-            "by_paper": other.by_paper,
-            "by_logits": other.by_logits,
-        },
+        "same_draws": slope,
+        "other_draws": other,
     }
 
 
 def _on_effects(
     detector: Detector, windows: np.ndarray, laws: Mapping[str, Effects]
-) -> tuple[np.ndarray, Steepness]:
+) -> tuple[np.ndarray, dict[str, float]]:
     """Losses (references, draws of all laws in turn) and how steep they are."""
     every = Effects.joined(list(laws.values()))
     observed = (windows[:, None] + every.residual).reshape(-1, windows.shape[1])

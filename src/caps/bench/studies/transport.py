@@ -111,31 +111,13 @@ def cross_entropy(logits: np.ndarray, support: np.ndarray) -> np.ndarray:
     return np.asarray((np.logaddexp(0, logits) - support * logits).mean(axis=-1))
 
 
-@dataclass(frozen=True, slots=True)
-class Steepness:
-    """Largest figures of a detector over the draws; lower estimates of those over all inputs."""
-
-    loss: float  # |l - l'| / d_Xi: the smallest L that these draws allow
-    output: float  # K_D = ||D(u) - D(v)||_1 / (T ||u - v||_2)
-    logit: float  # the same of logits
-    largest: float  # |logit|
-
-    @property
-    def by_paper(self) -> float:
-        """L = max{K_D / delta, log((1 - delta) / delta)}, sufficient in appendix A.3."""
-        delta = 1 / (1 + np.exp(min(self.largest, 700.0)))
-        return float(max(self.output / delta, self.largest))
-
-    @property
-    def by_logits(self) -> float:
-        """The same with logits instead of probabilities, whose loss has slopes of at most 1/T."""
-        return max(self.logit, self.largest)
-
-
 def steepness(
     windows: np.ndarray, effects: Effects, logits: np.ndarray, losses: np.ndarray
-) -> Steepness:
-    """Of a detector whose logits and losses on all draws are known."""
+) -> dict[str, float]:
+    """How steep a detector is whose logits and losses on all draws are known.
+
+    Largest figures over the draws: lower estimates of those over all inputs.
+    """
     found = []
     for reference in range(len(windows)):
         upper = np.triu_indices(effects.draws, 1)
@@ -154,7 +136,18 @@ def steepness(
             ]
         )
     loss, output, logit = np.max(found, axis=0).tolist()
-    return Steepness(loss, output, logit, largest=float(np.abs(logits).max()))
+    largest = float(np.abs(logits).max())
+    delta = 1 / (1 + np.exp(min(largest, 700.0)))
+    return {
+        "loss": loss,  # |l - l'| / d_Xi: the smallest L that these draws allow
+        "output": output,  # K_D = ||D(u) - D(v)||_1 / (T ||u - v||_2)
+        "logit": logit,  # the same of logits
+        "largest": largest,  # |logit|
+        # L = max{K_D / delta, log((1 - delta) / delta)}, sufficient in appendix A.3; and with
+        # logits instead of probabilities, whose loss has slopes of at most 1/T.
+        "by_paper": float(max(output / delta, largest)),
+        "by_logits": max(logit, largest),
+    }
 
 
 def _largest_ratio(change: np.ndarray, distance: np.ndarray) -> float:
