@@ -94,7 +94,7 @@ def in_torch_threads(
     Torch takes one thread for each, so that the same bits come out whatever their number. `stop`
     is called when a job has failed or the user has had enough, to end those that run.
     """
-    import torch  # see `one_thread`
+    import torch  # a second of start-up, as above
 
     threads = torch.get_num_threads()
     with one_thread():
