@@ -11,7 +11,9 @@ from caps.errors import InputError
 from caps.network.config import PAPER, DetectorConfig
 from caps.network.detector import Detector
 from caps.network.learning import DetectorLoss, _steps, train_detector
+from caps.training import Report
 from small_detector import SMALL, WINDOW, Pairs, pairs_with_levels
+from torch_threads import torch_threads
 
 QUICK = replace(SMALL, steps=3, members=1)
 
@@ -39,9 +41,40 @@ def test_the_same_seed_gives_the_same_weights_and_another_seed_others(pairs: Pai
     assert not same_weights(first, train_detector(pairs, QUICK, seed=8))
 
 
-def test_training_leaves_the_global_random_state_alone(pairs: Pairs) -> None:
+@pytest.mark.parametrize("dropout", [0.0, 0.5])
+def test_members_side_by_side_are_those_one_after_the_other(pairs: Pairs, dropout: float) -> None:
+    config = replace(QUICK, members=3, dropout=dropout)
+    found = []
+    for count in (1, 2):
+        with torch_threads(count):
+            found.append(train_detector(pairs, config, seed=7))
+    assert same_weights(*found)
+
+
+class Tired:
+    """A progress that has had enough of the first member."""
+
+    every = 0.0
+
+    def report(self, report: Report) -> None:
+        if report.name == "detector-0":
+            raise InterruptedError
+
+    def close(self) -> None:
+        """Nothing stays open."""
+
+
+def test_members_end_together_where_one_fails(pairs: Pairs) -> None:
+    endless = replace(QUICK, members=2, steps=10**9)
+    with torch_threads(2), pytest.raises(InterruptedError):
+        train_detector(pairs, endless, seed=7, progress=Tired())
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_training_leaves_the_global_random_state_alone(pairs: Pairs, count: int) -> None:
     before = torch.get_rng_state()
-    train_detector(pairs, QUICK, seed=7)
+    with torch_threads(count):
+        train_detector(pairs, replace(QUICK, members=2), seed=7)
     assert torch.equal(torch.get_rng_state(), before)
 
 

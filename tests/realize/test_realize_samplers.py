@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from caps.errors import InputError
-from caps.realize import Sampler, preset_named
+from caps.realize import Sampler, preset_named, samplers
 from caps.realize.diffusion import NoiseSchedule
 from caps.realize.experts import Denoiser
 from caps.realize.samplers import sample
@@ -54,6 +54,22 @@ def answered(rows: int, window: int, sampler: Sampler) -> tuple[Known, Tensor, T
     truth = torch.randn(rows, window, generator=noise_source(1)).clamp(-4, 4)
     oracle = Known(lambda r_tau, ab: truth)
     return oracle, truth, sample(oracle, everywhere(rows, window), sampler, noise_source())
+
+
+def test_rows_that_are_estimated_in_parts_are_those_of_one_part(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    preset = preset_named("tiny")
+    with seeded(3, "parts"):
+        denoiser = Denoiser(preset.realize, preset.represent).eval()
+        widths = (preset.represent.structure, preset.represent.semantic)
+        codes = [torch.randn(7, width) for width in widths]
+        support = (torch.rand(7, preset.represent.window) < 0.5).float()
+        given = Condition(*codes, support, torch.randn_like(support), torch.rand(7))
+    whole = sample(denoiser, given, preset.sampler, noise_source())
+    monkeypatch.setattr(samplers, "PART", 3)
+    parts = sample(denoiser, given, preset.sampler, noise_source())
+    torch.testing.assert_close(parts, whole, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("steps", [2, 7, 20, 199, 200, 500])

@@ -18,6 +18,7 @@ from caps.recover import (
     reference_windows,
 )
 from caps.recover.pairs import LEAST, local_std, visible
+from torch_threads import torch_threads
 
 every_construction = pytest.mark.parametrize("construction", CONSTRUCTIONS)
 
@@ -64,6 +65,17 @@ def test_the_same_seed_gives_the_same_pairs(
     )
     assert same(first, again)
     assert not same(first, other)
+
+
+@every_construction
+def test_another_number_of_threads_gives_the_same_pairs(
+    pretrained: Pretrained, references: References, construction: Construction
+) -> None:
+    made = []
+    for count in (1, 2):
+        with torch_threads(count):
+            made.append(recover_pairs(pretrained, references, construction=construction, batch=8))
+    assert same(*made)
 
 
 def test_selected_modes_make_what_they_make_among_all(

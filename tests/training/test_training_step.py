@@ -1,4 +1,6 @@
 import math
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from caps.errors import InputError
-from caps.training import DivergedError, Schedule, seeded, train
+from caps.training import DivergedError, Schedule, seeded, start_fabric, train
 
 
 def naive_training(stage: small.SmallStage, schedule: Schedule, seed: int, name: str) -> None:
@@ -48,6 +50,27 @@ def test_training_equals_the_naive_loop() -> None:
     naive_training(twin, schedule, seed=5, name="twin")
     for name, tensor in twin.state_dict().items():
         torch.testing.assert_close(stage.state_dict()[name], tensor, rtol=1e-4, atol=1e-5)
+
+
+def test_training_alone_equals_training_with_fabric_bit_by_bit() -> None:
+    stage, twin = small.small_stage(), small.small_stage()
+    train(stage, small.batches, small.SCHEDULE, seed=5, name="twin")
+    train(twin, small.batches, small.SCHEDULE, seed=5, name="twin", fabric=start_fabric())
+    for name, tensor in twin.state_dict().items():
+        assert torch.equal(stage.state_dict()[name], tensor), name
+
+
+def test_training_alone_does_not_wait_for_the_compiler_of_torch() -> None:
+    code = (
+        "import sys, small_stage as small; from caps.training import train;"
+        "train(small.small_stage(), small.batches, small.SCHEDULE, seed=5, name='alone');"
+        "print(sorted({'torch._dynamo', 'lightning_fabric'} & {*sys.modules}))"
+    )
+    folder = Path(small.__file__).parent
+    said = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=folder
+    )
+    assert said.stdout.strip() == "[]"
 
 
 def test_clipping_changes_the_result() -> None:

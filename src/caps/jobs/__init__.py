@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         ONE_THREAD as ONE_THREAD,
         cores as cores,
         in_threads as in_threads,
+        in_torch_threads as in_torch_threads,
         one_thread as one_thread,
         set_default_threads as set_default_threads,
         single_products as single_products,

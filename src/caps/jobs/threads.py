@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from functools import cache
+from functools import cache, partial
 from typing import Any, TypeVar
 
 Job = TypeVar("Job")
@@ -83,10 +83,41 @@ def granted() -> int:
 
 def in_threads(work: Callable[[Job], Made], jobs: Sequence[Job]) -> Iterator[Made]:
     """What `work` makes of each job, in their order."""
-    threads = min(granted(), len(jobs))
+    return _in_pool(work, jobs, granted())
+
+
+def in_torch_threads(
+    work: Callable[[Job], Made], jobs: Sequence[Job], stop: Callable[[], None] | None = None
+) -> Iterator[Made]:
+    """What `work` makes of each job, in their order, as many at a time as torch has threads.
+
+    Torch takes one thread for each, so that the same bits come out whatever their number. `stop`
+    is called when a job has failed or the user has had enough, to end those that run.
+    """
+    import torch  # a second of start-up, as above
+
+    threads = torch.get_num_threads()
+    with one_thread():
+        # A new thread does not know the limit: its first convolution would take all processors.
+        yield from _in_pool(work, jobs, threads, partial(torch.set_num_threads, 1), stop)
+
+
+def _in_pool(
+    work: Callable[[Job], Made],
+    jobs: Sequence[Job],
+    threads: int,
+    begin: Callable[[], object] | None = None,
+    stop: Callable[[], None] | None = None,
+) -> Iterator[Made]:
+    threads = min(threads, len(jobs))
     if threads < 2:
         yield from map(work, jobs)
         return
     # Matrix products in one thread each: two in two threads would wait for each other.
-    with single_products(), ThreadPoolExecutor(threads) as pool:
-        yield from pool.map(work, jobs)
+    with single_products(), ThreadPoolExecutor(threads, initializer=begin) as pool:
+        try:
+            yield from pool.map(work, jobs)
+        except BaseException:
+            if stop is not None:
+                stop()  # now: the pool waits for its threads
+            raise

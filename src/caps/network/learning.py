@@ -1,6 +1,8 @@
 """Training of the detector on recovered pairs: (x, 0) and (x + r^, m) with equal weight."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from threading import Event
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -8,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from caps.errors import InputError
-from caps.jobs import one_thread
+from caps.jobs import in_torch_threads
 from caps.network.calibrated import calibrate_outputs
 from caps.network.config import DetectorConfig, Weighting
 from caps.network.detector import Detector
@@ -72,6 +74,7 @@ def train_detector(
     A step takes `config.batch` windows: counterparts drawn at random, and the reference of each.
     `held` are pairs of rows that nothing is learned from: they end the training and calibrate
     several outputs, where the configuration wants it. Without them the pairs themselves do.
+    `progress` may be told from several threads.
     """
     config = config or DetectorConfig()
     _check(pairs, config)
@@ -80,31 +83,16 @@ def train_detector(
         batch=config.batch // 2,
         learning_rate=config.learning_rate,
     )
-    with seeded(seed, "detector"):
-        detector = Detector(config)
     batches = _Pairs(pairs, config.outputs)
     known = batches if held is None else _Pairs(held, config.outputs)
-    with one_thread():
-        for number, network in enumerate(detector.members):
-            loss = DetectorLoss(network, config.weighting)
-            watch = None
-            if config.patience is not None:
-                most, patience = config.held_pairs, config.patience
-                watch = Held(loss, known.all(), patience=patience, most=most)
-            train(
-                loss,
-                batches.draw,
-                schedule,
-                seed=seed,
-                name=f"detector-{number}",
-                progress=progress,
-                enough=None if watch is None else watch.after(config.check_every),
-            )
-            if watch is not None:
-                watch.restore()
-            if config.outputs > 1:
-                used = np.unique(batches.output.numpy()).tolist()
-                calibrate_outputs(network, known.reference, known.trusted, used, config)
+    numbers = range(config.members)
+    # Dropout draws from the one generator that torch has: such members take turns.
+    jobs = [[number] for number in numbers] if config.dropout == 0 else [numbers]
+    with seeded(seed, "detector"):
+        detector = Detector(config)
+        training = _Training(detector, batches, known, schedule, seed, progress)
+        for _ in in_torch_threads(training.train_members, jobs, training.stopped.set):
+            pass
     return detector.eval().requires_grad_(False)
 
 
@@ -150,6 +138,47 @@ class _Pairs:
             "trusted": self.trusted[anchor],
             "output": self.output[drawn],
         }
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Training:
+    """What the members of a detector have in common while they are trained, side by side."""
+
+    detector: Detector
+    batches: _Pairs
+    known: _Pairs
+    schedule: Schedule
+    seed: int
+    progress: Progress | None
+    stopped: Event = field(default_factory=Event)
+
+    def train_members(self, numbers: Iterable[int]) -> None:
+        """Train these members, one after the other."""
+        for number in numbers:
+            self._train(number, self.detector.members[number])
+
+    def _train(self, number: int, network: nn.Module) -> None:
+        config = self.detector.config
+        loss = DetectorLoss(network, config.weighting)
+        watch = None
+        if config.patience is not None:
+            most, patience = config.held_pairs, config.patience
+            watch = Held(loss, self.known.all(), patience=patience, most=most)
+        looked = watch.after(config.check_every) if watch is not None else None
+        train(
+            loss,
+            self.batches.draw,
+            self.schedule,
+            seed=self.seed,
+            name=f"detector-{number}",
+            progress=self.progress,
+            enough=lambda step: self.stopped.is_set() or (looked is not None and looked(step)),
+        )
+        if watch is not None:
+            watch.restore()
+        if config.outputs > 1:
+            used = np.unique(self.batches.output.numpy()).tolist()
+            calibrate_outputs(network, self.known.reference, self.known.trusted, used, config)
 
 
 def _check(pairs: "PairSet", config: DetectorConfig) -> None:

@@ -15,6 +15,10 @@ from caps.realize.unet import Condition
 
 Method = Literal["ddpm", "ddim", "dpm++"]
 
+# Rows at once: the memory of larger tensors goes back to the system after every operation, and
+# getting it again costs up to a tenth of the time.
+PART = 128
+
 
 @dataclass(frozen=True, slots=True)
 class Sampler:
@@ -85,7 +89,9 @@ def _grid(schedule: NoiseSchedule, count: int, method: Method) -> list[int]:
 
 def _estimate(denoiser: Denoiser, draw: Tensor, now: int, given: Condition) -> Tensor:
     tau = torch.full((len(draw),), now, device=draw.device)
-    return denoiser.clean(draw, tau, given).clamp(-LIMIT, LIMIT)
+    parts = [slice(first, first + PART) for first in range(0, len(draw), PART)]
+    clean = [denoiser.clean(draw[part], tau[part], given.rows(part)) for part in parts]
+    return torch.cat(clean).clamp(-LIMIT, LIMIT)
 
 
 def _noise_step(

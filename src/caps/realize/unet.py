@@ -1,7 +1,7 @@
 """The denoising U-Net of one expert: U_k(r_tau, tau, z_s, z_a, m)."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import pairwise
 
 import torch
@@ -21,6 +21,10 @@ class Condition:
     support: Tensor  # (batch, time), 0/1
     structure: Tensor  # (batch, time)
     blur: Tensor  # (batch,)
+
+    def rows(self, part: slice) -> "Condition":
+        """What it is for some of the rows."""
+        return Condition(*(getattr(self, each.name)[part] for each in fields(self)))
 
 
 def time_embedding(tau: Tensor, width: int) -> Tensor:

@@ -9,7 +9,8 @@ import numpy as np
 import torch
 
 from caps.errors import InputError, check_known
-from caps.realize import Pretrained, Sampler, draw_source_residuals
+from caps.jobs import in_torch_threads
+from caps.realize import Pretrained, Sampler
 from caps.recover.cache import cached
 from caps.recover.injection import RULES, rewritten
 from caps.recover.pairs import NO_MODE, PairSet, visible
@@ -140,15 +141,19 @@ def _drawn(
     """The columns of a pair set; a batch depends on the seed, its mode and its place only."""
     total, done = sum(len(anchors) for anchors in turns.values()), 0
     counterparts, supports = [], []
-    for mode, anchors in turns.items():
-        for first in range(0, len(anchors), batch):
-            rows = anchors[first : first + batch]
-            counterpart, support = _redrawn(draw, windows, mode, rows, _stream(seed, mode, first))
-            counterparts.append(counterpart)
-            supports.append(support)
-            done += len(rows)
-            if progress is not None:
-                progress(done, total)
+
+    def made(job: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
+        mode, first = job
+        rows = turns[mode][first : first + batch]
+        return _redrawn(draw, windows, mode, rows, _stream(seed, mode, first))
+
+    jobs = [(mode, first) for mode in turns for first in range(0, len(turns[mode]), batch)]
+    for counterpart, support in in_torch_threads(made, jobs):
+        counterparts.append(counterpart)
+        supports.append(support)
+        done += len(counterpart)
+        if progress is not None:
+            progress(done, total)
     return {
         "counterpart": np.concatenate(counterparts),
         "support": np.concatenate(supports),
@@ -209,6 +214,8 @@ def _direct(pretrained: Pretrained, windows: np.ndarray) -> Draw:
             "these modes are clusters, source residuals belong to families",
             "use weights whose modes are the families",
         )
+
+    from caps.realize import draw_source_residuals  # the simulator's scipy.signal: a second
 
     pools: dict[int, tuple[np.ndarray, np.ndarray]] = {}
 

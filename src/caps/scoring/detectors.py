@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -230,12 +231,15 @@ class _Steps:
     every = 0.25
 
     def __init__(self, write: Callable[[float], None], members: int) -> None:
-        self.write, self.members = write, members
+        self.write, self.shares = write, dict.fromkeys(range(members), 0.0)
+        self.lock = Lock()  # members are trained side by side
 
     def report(self, report: Report) -> None:
         """Pass on how far all members are."""
         member = int(report.name.rsplit("-", 1)[-1])
-        self.write((member + report.step / report.steps) / self.members)
+        with self.lock:
+            self.shares[member] = report.step / report.steps
+            self.write(sum(self.shares.values()) / len(self.shares))
 
     def close(self) -> None:
         """Nothing stays open."""

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 from torch import nn
 
 from caps.errors import InputError
+from caps.training.alone import Alone
 from caps.training.checkpoint import Checkpoints
 from caps.training.run import Batches, Mean, Run, Stop
 from caps.training.schedule import Schedule
@@ -122,7 +123,7 @@ def train(
         raise InputError(f"the stage is named {name!r}", "give a name that can be a folder's")
     if resume and folder is None:
         raise InputError("there is nothing to resume without a folder", "give the folder")
-    run = Run(stage, schedule, seed=seed, name=name, fabric=fabric or start_fabric())
+    run = Run(stage, schedule, seed=seed, name=name, fabric=fabric or Alone())
     checkpoints = None
     if folder is not None:
         checkpoints = Checkpoints(folder / name, run.configuration())
@@ -147,7 +148,7 @@ def start_fabric(
     devices: int = 1,
     precision: Literal["32-true", "bf16-mixed"] = "32-true",
 ) -> "Fabric":
-    """Start the processes to train in: one on the CPU, unless told otherwise."""
+    """Start processes to train in; one on the CPU in full precision needs none of it."""
     from lightning_fabric import Fabric  # takes over a second: only where it is needed
 
     logging.getLogger("lightning_fabric").setLevel(logging.WARNING)

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from caps.artifacts import Arrays
 from caps.errors import CapsError, InputError
+from caps.training.alone import Adam, Alone
 from caps.training.randomness import seeded
 from caps.training.schedule import Schedule
 
@@ -120,14 +121,22 @@ class Run:
     """The state of one stage in training; `advance` makes one step."""
 
     def __init__(
-        self, stage: nn.Module, schedule: Schedule, *, seed: int, name: str, fabric: "Fabric"
+        self,
+        stage: nn.Module,
+        schedule: Schedule,
+        *,
+        seed: int,
+        name: str,
+        fabric: "Fabric | Alone",
     ) -> None:
         self.stage, self.schedule, self.fabric = stage, schedule, fabric
         self.seed, self.name = seed, name
         self.trained = {name: p for name, p in stage.named_parameters() if p.requires_grad}
         if not self.trained:
             raise InputError(f"stage {name} has no parameter to train", "unfreeze one")
-        optimizer = torch.optim.Adam(self.trained.values(), lr=schedule.learning_rate, fused=True)
+        optimizer = Adam(self.trained.values(), lr=schedule.learning_rate, fused=True)
+        self.model: nn.Module
+        self.optimizer: torch.optim.Optimizer
         self.model, self.optimizer = fabric.setup(stage, optimizer)
         self.average = WeightAverage(stage, schedule.ema) if schedule.ema > 0 else None
         self.curves = Curves(schedule.steps)
