@@ -42,4 +42,4 @@ def watched_pages(browser: "Browser") -> Iterator[Open]:
     yield open_page
     for context in contexts:
         context.close()
-    assert faults == []
+    assert faults == [], faults
