@@ -211,6 +211,13 @@ def test_a_causal_event_begins_with_its_first_fresh_row_and_loses_its_echo() -> 
     assert (event.start, event.end) == (TRUE.start, TRUE.stop)
 
 
+def test_of_rows_with_one_score_the_peak_is_the_oddest_by_itself() -> None:
+    scores, local = np.full(20, 0.1), np.zeros(20)
+    scores[5:12], local[5:12] = 0.9, [2.0, 2.1, 2.2, 3.0, 2.2, np.nan, 2.0]
+    (event,) = find_events(scores, 0.5, local=local)
+    assert event.peak == 8
+
+
 def test_loud_rows_of_which_none_is_odd_by_itself_are_an_event_in_hindsight_alone() -> None:
     nowhere = slice(0, 0)
     live = analysed(with_level(), {"value": FOUND}, odd=nowhere, causal=True)

@@ -148,6 +148,12 @@ def test_peaks_of_long_subsequences_are_levelled_more_than_those_of_short_ones()
     assert 1 < level_rows(16) < level_rows(64) < level_rows(256) < ROWS
 
 
+def test_rows_that_hardly_differ_in_all_that_is_said_rank_together() -> None:
+    said = np.array([0.0, 3.0, 3.0 - CONFIG.last_plateau / 2, 3.0 - 2 * CONFIG.last_plateau, 0.0])
+    evidence = in_hindsight({1: said}, {}, CONFIG)
+    assert evidence[1] == evidence[2] > evidence[3] > evidence[4]
+
+
 def test_by_the_past_what_follows_an_odd_context_is_hardly_evidence() -> None:
     rows = np.arange(ROWS)
     echo = np.where((rows >= ODD) & (rows < ODD + 16), 3.0, 0.0)
