@@ -58,7 +58,7 @@ def several_channels(run: StudyRun) -> Report:
             [_series_row(each) for each in kept],
         ),
     ]
-    worst = hits["caps 150"].min() if len(hits) else 1.0
+    worst = float(hits["caps 150"].min()) if len(hits) else 1.0
     return Report(
         "Several channels",
         [
