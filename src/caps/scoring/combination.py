@@ -69,7 +69,8 @@ def in_hindsight(
 def plateaus(evidence: FloatArray, depth: FloatArray | float) -> FloatArray:
     """Evidence with its peaks levelled: rows less than `depth` below the peak they lead up to.
 
-    The h-maxima of morphology, which leave peaks in their order; what was not observed parts none.
+    The h-maxima of morphology. A peak is lowered by its depth, so that those of one depth keep
+    their order. What was not observed parts none.
 
     >>> plateaus(np.array([0.0, 3.0, 2.8, 3.1, 1.0, np.nan, 2.0]), 0.5)
     array([0. , 2.6, 2.6, 2.6, 1. , nan, 1.5])
