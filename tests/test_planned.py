@@ -9,7 +9,7 @@ import pytest
 
 from caps import CAPS
 from caps.errors import InputError
-from caps.planned import Planned
+from caps.planned import MOST_WINDOWS, Planned
 from recurring_series import BACKUPS, DAY, INCIDENT, TRAIN, recurring
 
 NIGHT = {"name": "night", "weekly": ["fri", "saturday"], "from": "23:00", "to": "01:30"}
@@ -63,6 +63,15 @@ def test_an_entry_may_concern_some_series_and_some_weeks() -> None:
     assert covers(some, "2024-05-03T23:30", series="web") is None
     assert covers(some, "2024-04-26T23:30", series="db-1") is None
     assert covers(some, "2024-05-17T23:30", series="db-1") is None
+
+
+def test_one_entry_with_many_spans_hides_no_other() -> None:
+    nightly = {"name": "backup", "weekly": "daily", "from": "02:00", "to": "03:00"}
+    weekly = {"name": "release", "weekly": ["tue"], "from": "18:00", "to": "20:00"}
+    years = np.datetime64("2020-01-01T00:00"), np.datetime64("2024-01-01T00:00")
+    found = [each.name for each in planned(nightly, weekly).windows(*years)]
+    assert found.count("backup") == MOST_WINDOWS
+    assert found.count("release") == 208
 
 
 def test_rows_without_times_know_no_plans() -> None:

@@ -28,6 +28,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from fnmatch import fnmatchcase
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 from zoneinfo import ZoneInfo
@@ -136,10 +137,7 @@ class Planned:
         found: list[Window] = []
         for entry in self.entries:
             if entry.concerns(series):
-                for window in entry.windows(start, end):
-                    found.append(window)
-                    if len(found) >= MOST_WINDOWS:
-                        break
+                found += islice(entry.windows(start, end), MOST_WINDOWS)
         return sorted(found, key=lambda each: (each.start, each.end))
 
     def on(
