@@ -139,6 +139,9 @@ def test_a_new_fit_is_compared_before_it_takes_over_and_taken_back(client: httpx
     assert old["data"] is not None
     change = client.get(f"{MODEL}/versions/{new['fit']}/changes").json()
     assert change["lost"] or change["gained"]
+    # A budget that is asked for holds for both: a fit beside itself gains and loses nothing.
+    same = client.get(f"{MODEL}/versions/{old['fit']}/changes", params={"alarms": "1/50"}).json()
+    assert (same["lost"], same["gained"]) == ([], [])
     before = alarms(client)
     client.put(f"{MODEL}/versions", json={"fit": new["fit"]}).raise_for_status()
     assert len(alarms(client)) == len(before) - len(change["lost"]) + len(change["gained"])

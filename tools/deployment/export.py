@@ -6,7 +6,6 @@ import sys
 import tempfile
 import venv
 from collections.abc import Sequence
-from dataclasses import replace
 from importlib import metadata
 from itertools import chain, zip_longest
 from pathlib import Path
@@ -96,29 +95,33 @@ def _compare(file: SeriesFile, folder: Path, weights: Pretrained) -> tuple[list[
     """A row of the largest differences of scores, and whether all ways agree."""
     values = read_table(file)[0].iloc[:, 0].to_numpy(dtype=np.float64)[:MOST_ROWS]
     train = min(file.train, len(values) // 2)
-    model = CAPS(references=32, detector=CHEAP, pretrained=weights).fit(values[:train])
-    written = write_onnx(model, folder / "model.onnx")
-    exported = OnnxModel.load(written.path)
-    # The same networks asked for the past alone: it is the way of scoring that is compared.
-    past = [replace(each, causal=True) for each in (exported.fitted_, model.fitted_)]
-    series = Series(values[:, None], np.isfinite(values)[:, None], exported.names_)
-    causal = [each.score(series, last=CAUSAL_ROWS).score for each in past]
-    apart = [
-        _apart(exported.decision_function(values), model.decision_function(values)),
-        _apart(*causal),
-        _apart(_streamed(exported, past[0], values), causal[1]),
-    ]
+    apart, size = [], 0
+    for causal in (False, True):
+        model = CAPS(references=32, detector=CHEAP, causal=causal, pretrained=weights)
+        written = write_onnx(model.fit(values[:train]), folder / "model.onnx")
+        exported, size = OnnxModel.load(written.path), written.size
+        if causal:
+            theirs = _last(model.fitted_, values)
+            apart += [_apart(_last(exported.fitted_, values), theirs)]
+            apart += [_apart(_streamed(exported, values), theirs)]
+        else:
+            apart += [_apart(exported.decision_function(values), model.decision_function(values))]
     name = f"{file.dataset} {file.name.partition('_id_')[2].partition('_')[0]}"
     shown = [f"{each:.1e}" for each in apart]
-    row = [name, f"{len(values):,}", *shown, f"{written.size / 1e6:.2f} MB"]
+    row = [name, f"{len(values):,}", *shown, f"{size / 1e6:.2f} MB"]
     return row, max(apart) <= CLOSE
 
 
-def _streamed(exported: OnnxModel, past: Fitted, values: np.ndarray) -> np.ndarray:
-    """The last rows one at a time, after as many as they depend on."""
-    stream = OnnxModel(past, exported.alarms, exported.bets_).stream()
-    first = len(values) - CAUSAL_ROWS
-    stream.extend(values[max(0, first - past.context) : first])
+def _last(fitted: Fitted, values: np.ndarray) -> np.ndarray:
+    """Scores of the last rows."""
+    series = Series(values[:, None], np.isfinite(values)[:, None], fitted.names)
+    return fitted.score(series, last=CAUSAL_ROWS).score
+
+
+def _streamed(exported: OnnxModel, values: np.ndarray) -> np.ndarray:
+    """The same, one row at a time, after as many as they depend on."""
+    stream, first = exported.stream(), len(values) - CAUSAL_ROWS
+    stream.extend(values[max(0, first - exported.fitted_.context) : first])
     return np.array([stream.update(value).score for value in values[first:].tolist()])
 
 
@@ -180,7 +183,7 @@ def _measured(folder: Path, weights: Pretrained) -> Table:
     written = write_onnx(model, folder / "model.onnx")
     np.save(folder / "values.npy", values)
     by_torch = LOAD_BY_TORCH + SCORE.format("decision_function")
-    alone = LOAD_ALONE + SCORE.format("score")
+    alone = LOAD_ALONE + SCORE.format("decision_function")
     subprocess.run([str(small), "-c", alone + CHECK], check=True, cwd=folder)
     inside = _sizes(small)
     others = _required("caps-tsad") - {"caps-tsad"}  # itself may be installed in place here

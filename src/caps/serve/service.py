@@ -176,7 +176,7 @@ class Service:
         """The alarms that another fit which is kept gains and loses, and the axis they lie on."""
 
         def compared(found: Found) -> tuple[AlarmChange, Axis]:
-            budget = self.models.ready(name).budget
+            budget = asked.alarms or self.models.ready(name).budget
             other = self.model(name, budget, asked.series, fit).analyze(found.axis.series)
             return changed_alarms(found.analysis, other), found.axis
 
