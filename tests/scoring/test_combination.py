@@ -14,13 +14,15 @@ from caps.scoring.combination import (
     mean_between,
     plateaus,
     soft_maximum,
+    surrounded,
 )
 from caps.scoring.config import ScoringConfig
 from caps.scoring.measures import of_rows, quietness
-from oracles.scoring import levelled
+from oracles.scoring import levelled, with_surroundings
 
 CONFIG = ScoringConfig()
-STEEP = replace(CONFIG, plateau=1e-12, last_plateau=1e-12)  # peaks as they are
+# Peaks as they are, and nothing around them.
+STEEP = replace(CONFIG, plateau=1e-12, last_plateau=1e-12, surrounding_length=2**20)
 ROWS, ODD = 100, 50
 
 
@@ -146,6 +148,43 @@ def test_peaks_of_long_subsequences_are_levelled_more_than_those_of_short_ones()
         return int((evidence > evidence.max() - 1e-9).sum())
 
     assert 1 < level_rows(16) < level_rows(64) < level_rows(256) < ROWS
+
+
+@given(
+    st.lists(
+        st.tuples(st.floats(-3, 5) | st.just(np.nan), st.sampled_from([1, 4, 6])),
+        min_size=1,
+        max_size=30,
+    ),
+    st.floats(0.01, 1.5),
+    st.floats(0.1, 1.0),
+)
+def test_surroundings_equal_their_definition(
+    rows: list[tuple[float, int]], reach: float, share: float
+) -> None:
+    novelty, length = (list(each) for each in zip(*rows, strict=True))
+    config = replace(CONFIG, surroundings=reach, surrounding_share=share, surrounding_length=4)
+    found = surrounded(np.array(novelty), np.array(length), config)
+    wanted = with_surroundings(novelty, length, reach=reach, share=share, least=4)
+    np.testing.assert_allclose(found, wanted)
+
+
+def test_what_is_around_a_peak_of_long_subsequences_ranks_below_it_and_before_the_rest() -> None:
+    near = np.abs(np.arange(400) - 200)
+    peak, silent = np.where(near < 3, 4.0, 0.0), np.full(400, -9.0)
+
+    def evidence(length: int, *, calibrating: bool = False) -> np.ndarray:
+        lengths = {each: peak if each == length else silent for each in (16, 64, 256)}
+        return in_hindsight({1: silent}, lengths, CONFIG, calibrating=calibrating)
+
+    for length in (64, 256):
+        reach = 2 + int(CONFIG.surroundings * length)
+        beside = evidence(length)[(near >= 3) & (near <= reach)]
+        assert evidence(length)[near > reach].max() < beside.min()
+        assert beside.max() < 0.9 * evidence(length)[near < 3].min()
+        # Peaks are counted without: what is around them is no other one.
+        assert evidence(length, calibrating=True)[near >= 3].max() < beside.min() - 1.0
+    np.testing.assert_array_equal(evidence(16), evidence(16, calibrating=True))
 
 
 def test_rows_that_hardly_differ_in_all_that_is_said_rank_together() -> None:

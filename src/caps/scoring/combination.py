@@ -47,21 +47,26 @@ def in_hindsight(
     subsequences: Mapping[int, FloatArray],
     config: ScoringConfig,
     calendar: Sequence[FloatArray] = (),
+    *,
+    calibrating: bool = False,
 ) -> FloatArray:
     """The evidence of rows with their surroundings on either side; `subsequences` by their length.
 
     Subsequences rank rows best, forecasts see what is short: they count up to a bound beyond what
     subsequences say, as one row of a series that is hard to foretell is no event by itself. What
-    is one peak is one event, so that its rows rank together.
+    is one peak is one event, so that its rows rank together, and those around it next to them;
+    `calibrating`, peaks are to be counted, and what is around them is no other.
     """
     sharpness = config.sharpness_of_lengths
     said = soft_maximum(blocks.values(), sharpness)
     if subsequences:
         of_lengths = np.stack(list(subsequences.values()))
         loudest = np.where(np.isfinite(of_lengths), of_lengths, -np.inf).argmax(axis=0)
-        depth = config.plateau * np.sqrt(np.array(list(subsequences)))[loudest]
-        novelty = plateaus(soft_maximum(of_lengths, sharpness), depth)
+        length = np.array(list(subsequences))[loudest]
+        novelty = plateaus(soft_maximum(of_lengths, sharpness), config.plateau * np.sqrt(length))
         bounded = np.where(np.isnan(said), np.nan, np.fmin(said, novelty + config.forecast_bound))
+        if not calibrating:
+            novelty = surrounded(novelty, length, config)
         said = soft_maximum([novelty, bounded], sharpness)
     return _or_calendar(plateaus(said, config.last_plateau), calendar)
 
@@ -95,6 +100,37 @@ def _spread(least: FloatArray, most: FloatArray) -> FloatArray:
         least, most = np.concatenate([[least[:rows], most[:rows]], carried], axis=1)
         rows *= 2
     return least
+
+
+def surrounded(novelty: FloatArray, length: Rows, config: ScoringConfig) -> FloatArray:
+    """Novelty whose surroundings count nearly as much, as wide as the subsequences that tell it.
+
+    `length` of the loudest subsequences at each row. Long ones are odd as a whole: where in them
+    the event begins and ends they do not know, and what looks usual beside it is part of it more
+    often than not.
+
+    >>> config = ScoringConfig(surroundings=0.5, surrounding_share=0.9, surrounding_length=2)
+    >>> surrounded(np.array([0.0, 0.0, 2.0, 1.9, -1.0]), np.array([2, 2, 2, 2, 2]), config)
+    array([0.  , 1.8 , 2.  , 1.9 , 1.71])
+    """
+    known = np.isfinite(novelty)
+    highest = [
+        _highest_within(np.where(known & (length == each), novelty, 0.0), reach)
+        for each in np.unique(length[length >= config.surrounding_length])
+        if (reach := int(config.surroundings * each)) > 0
+    ]
+    beside = config.surrounding_share * np.fmax.reduce([np.zeros(len(novelty)), *highest])
+    return np.where((beside > 0) & (beside > novelty), beside, novelty)
+
+
+def _highest_within(values: FloatArray, reach: int) -> FloatArray:
+    """Of the rows no farther than `reach` from each; spans of twice as many follow from two."""
+    highest, rows, wanted = np.pad(values, reach), 1, 2 * reach + 1
+    while 2 * rows <= wanted:
+        highest = np.maximum(highest[:-rows], highest[rows:])
+        rows *= 2
+    rest = wanted - rows
+    return np.maximum(highest[: len(highest) - rest], highest[rest:])
 
 
 def by_the_past(

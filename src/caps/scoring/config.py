@@ -41,6 +41,11 @@ class ScoringConfig(Configuration):
     # and below one of all that is said.
     plateau: float = 0.025
     last_plateau: float = 0.01
+    # Rows so near a peak of subsequences, in their lengths, count so much of it; those of shorter
+    # ones know where they are.
+    surroundings: float = 0.5
+    surrounding_share: float = 0.75
+    surrounding_length: int = 64
     live_gate: float = (
         0.7  # longer blocks and subsequences that end at a row, beyond shorter blocks
     )

@@ -294,6 +294,7 @@ class _Fit:
                 self.settings.causal,
                 training_rows(around.start, around.stop - around.start),
                 self.config.scoring,
+                calibrating=True,
                 positions=np.arange(around.start, around.stop),
             )
             rows = slice(block.start - around.start, block.stop - around.start)

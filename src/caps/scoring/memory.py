@@ -198,7 +198,9 @@ class Memory:
         whole = [_spread(each, part.length) for part, each in quiet.items()]
         if not said:
             return Recall(np.zeros(1), np.zeros(1), self._quiet(whole))
-        evidence = in_hindsight(said, subsequences, config, by_clock)
+        evidence = in_hindsight(
+            said, subsequences, config, by_clock, calibrating=context.calibrating
+        )
         local = np.fmax.reduce([said[min(said)], *by_clock])
         band = self._band(middle(expected), measuring)
         return Recall(evidence, local, self._quiet(whole), band)
