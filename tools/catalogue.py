@@ -35,8 +35,6 @@ QUESTIONS = {
     "attacks": {
         "serve-load": "Does the service answer fifty clients in time while a fit runs?",
         "slowloris": "Does the service answer others while hundreds never finish a request?",
-        "fuzz-out": "Does any command harm what it did not write, wherever its --out points?",
-        "fuzz-watch": "Does `caps watch` account for every line of mutated inputs?",
         "mutants": "Does some test notice each mistake made by hand in the code that scores?",
     },
     "speed": {
