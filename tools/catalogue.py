@@ -19,8 +19,6 @@ QUESTIONS = {
         "archives": "What does CAPS reach by the own rules of the UCR archive and of NAB?",
         "board-methods": "Do the board's newer methods reach their published figures?",
         "deep-peers": "Do the deep peers reach TSB-AD's published VUS-PR on each dataset?",
-        "peer-cost": "What does every deep peer cost on a short series?",
-        "rivals": "What does another method see where it beats the memory?",
     },
     "deployment": {
         "export": "Does an exported model score as the one it came from, and what does it save?",
@@ -39,7 +37,6 @@ QUESTIONS = {
     },
     "speed": {
         "speed-detect": "What do `caps detect` and scoring take, up to a million rows?",
-        "speed-generation": "How long does an expert take for a counterpart?",
         "speed-metrics": "How much faster are the metrics than TSB-AD's?",
     },
     "parity": {
