@@ -26,8 +26,6 @@ QUESTIONS = {
         "sizing": "How many live series does a core carry, and what memory does each take?",
         "watch-load": "What do a thousand live series take of a core, and of memory?",
         "fleet-cluster": "Does Ray with a node killed give the models of the local engine?",
-        "fleet-generation": "Would generation in batches across series make a fleet cheaper?",
-        "fleet-shared": "Could one detector serve many similar series?",
         "serve-pictures": "What does the page of the service look like?",
     },
     "attacks": {
