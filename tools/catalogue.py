@@ -13,12 +13,9 @@ QUESTIONS = {
         "several-channels": "How good are scores and attribution on series of several channels?",
     },
     "published": {
-        "development": "How do all methods of a bench run compare, also with published ones?",
-        "light-methods": "Do our light methods reach TSB-AD's published VUS-PR on each series?",
         "evaluation": "How far ahead is CAPS on TSB-AD's evaluation lists?",
         "archives": "What does CAPS reach by the own rules of the UCR archive and of NAB?",
-        "board-methods": "Do the board's newer methods reach their published figures?",
-        "deep-peers": "Do the deep peers reach TSB-AD's published VUS-PR on each dataset?",
+        "agreement": "Do our runs of published methods reach TSB-AD's VUS-PR on each series?",
     },
     "deployment": {
         "export": "Does an exported model score as the one it came from, and what does it save?",
