@@ -1,8 +1,7 @@
 """`caps watch` by a simulated clock: as many minutes as it is told, as fast as they go.
 
 Run by `watch_load` as a process of its own: `python -m tools.deployment.watched_day FOLDER PORT
-MINUTES`. What each minute took is a line of `minutes.jsonl` in the folder, so that a run that was
-cut off can be used as far as it came.
+MINUTES`. What each minute took is a line of `minutes.jsonl` in the folder.
 """
 
 import json
