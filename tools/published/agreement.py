@@ -91,5 +91,7 @@ def _both_figures(run: StudyRun) -> pd.DataFrame:
         table = table.join(theirs.rename("theirs"), on="series", how="inner").dropna()
         parts.append(table.assign(method=method, published=theirs.name))
     if not parts:
-        raise InputError(f"{run.out} has no published method", "run methods such as lof-tsb into it")
+        raise InputError(
+            f"{run.out} has no published method", "run methods such as lof-tsb into it"
+        )
     return pd.concat(parts)
