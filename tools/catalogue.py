@@ -26,7 +26,7 @@ QUESTIONS = {
         "serve-pictures": "What does the page of the service look like?",
     },
     "attacks": {
-        "serve-load": "Does the service answer under attack, and fifty clients in time while a fit runs?",
+        "serve-load": "Does the service answer under attack, and fifty clients while a fit runs?",
         "mutants": "Does some test notice each mistake made by hand in the code that scores?",
     },
     "speed": {
