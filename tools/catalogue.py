@@ -8,7 +8,6 @@ QUESTIONS = {
         "false-alarms": "Do alarms keep their budget on kinds of series that nobody simulated?",
         "anomalous-training": "What is found where the training part has anomalies in it?",
         "kinds": "How often is the kind of an event right?",
-        "objective": "What does the representation lose without the recombination loss?",
         "bands": "Does the range of normal rows hold the share that it states?",
         "several-channels": "How good are scores and attribution on series of several channels?",
     },
