@@ -14,7 +14,6 @@ QUESTIONS = {
     "published": {
         "evaluation": "How far ahead is CAPS on TSB-AD's evaluation lists?",
         "archives": "What does CAPS reach by the own rules of the UCR archive and of NAB?",
-        "agreement": "Do our runs of published methods reach TSB-AD's VUS-PR on each series?",
     },
     "deployment": {
         "export": "Does an exported model score as the one it came from, and what does it save?",
