@@ -13,7 +13,6 @@ QUESTIONS = {
     },
     "published": {
         "evaluation": "How far ahead is CAPS on TSB-AD's evaluation lists?",
-        "archives": "What does CAPS reach by the own rules of the UCR archive and of NAB?",
     },
     "deployment": {
         "export": "Does an exported model score as the one it came from, and what does it save?",
