@@ -118,11 +118,6 @@ def write_tables(out: Path, tables: Sequence[Table], frame: pd.DataFrame) -> Pat
     return folder
 
 
-def missing_series(set_name: str, frame: pd.DataFrame) -> list[str]:
-    """The series of a list that no cell is of."""
-    return missing_of(set_name, set(frame["series"]))
-
-
 def _scored(frame: pd.DataFrame, part: Part, common: bool) -> list[str]:
     """Which rows and series the figures are of."""
     done = frame[frame["status"] == "done"]
@@ -161,7 +156,7 @@ def _of_set(set_name: str | None, frame: pd.DataFrame) -> list[str]:
     """A note on the series of a set that are not among the results."""
     if set_name is None:
         return []
-    listed, missing = len(set_names(set_name)), len(missing_series(set_name, frame))
+    listed, missing = len(set_names(set_name)), len(missing_of(set_name, set(frame["series"])))
     return [f"Set {set_name}: {listed - missing} of its {listed} series, {missing} are missing."]
 
 

@@ -179,7 +179,7 @@ def table(
         as_json,
         build_tables,
         markdown,
-        missing_series,
+        missing_of,
         write_leaderboard,
         write_tables,
     )
@@ -192,7 +192,7 @@ def table(
     )
     written = write_tables(folder, tables, frame)
     files = [] if leaderboard is None else write_leaderboard(leaderboard, frame)
-    missing = missing_series(set_name, frame) if set_name else []
+    missing = missing_of(set_name, set(frame["series"])) if set_name else []
     if operator:
         tables = [each for each in tables if each.name.startswith("operator_")]
         if not tables:
