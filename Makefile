@@ -64,9 +64,8 @@ wheel: $(READY) ## install the wheel with its extra serve into an empty environm
 		"$$(ls dist/caps_tsad-*.whl)[serve]"
 	cd $$(mktemp -d) && $(CURDIR)/$(EMPTY_VENV)/bin/python -P $(CURDIR)/tools/deployment/smoke.py
 
-perf: $(READY) $(PARITY_READY) ## time the metrics against TSB-AD 1.5, generation and detection, write docs/performance.md (DATA=series in TSB-AD's layout)
+perf: $(READY) $(PARITY_READY) ## time the metrics against TSB-AD 1.5 and detection, write docs/performance.md (DATA=series in TSB-AD's layout)
 	OMP_NUM_THREADS=1 $(BIN)/python -m tools speed-metrics --page docs/performance.md
-	$(BIN)/python -m tools speed-generation --page docs/performance.md
 	$(BIN)/python -m tools speed-detect --page docs/performance.md $(if $(DATA),--data $(DATA))
 
 # TSB-AD needs numpy<2, hence an environment of its own; its metrics need none of its models' packages.

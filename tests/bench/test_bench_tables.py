@@ -267,6 +267,13 @@ def test_tsb_ads_published_figures_stand_beside_the_same_methods(tmp_path: Path)
     row = rows["lof-tsb / LOF"]
     assert float(row["Within 1, %"]) == 50
     assert float(row["Difference"]) == pytest.approx(5.25)
+    assert float(row["Farthest"]) == pytest.approx(10)
+    rows = table_of(tmp_path, "against_tsb_ad_datasets", published=[published])
+    assert float(rows["lof-tsb / LOF"]["NAB"]) == pytest.approx(5.25)
+    write_done(tmp_path, "lof-tsb", "NAB", 2, 0.5, seed=1)
+    rows = table_of(tmp_path, "against_tsb_ad", published=[published])
+    assert float(rows["lof-tsb / LOF"]["Farthest"]) == pytest.approx(0.5), "within two seeds"
+    assert float(rows["lof-tsb / LOF"]["Within 1, %"]) == 100
     with pytest.raises(InputError, match="column 'file'"):
         table_of(tmp_path, "", published=[tmp_path / "tables" / "cells.csv"])
 

@@ -82,19 +82,6 @@ def test_the_page_has_a_place_for_every_table(tmp_path: Path) -> None:
         assert place.partition(f"<!-- {table.name}: end -->")[0].count("|") > 4, table.name
 
 
-def test_the_archives_have_their_own_figures(tmp_path: Path) -> None:
-    from tools.published.archives import archives  # found by the fixture above
-
-    first, second = named("UCR", 2)
-    report(tmp_path, {first: (0.6, "0.4", "0.5"), second: (0.2, "0.4", "0.5")}, "caps-memory")
-    found = archives(StudyRun(out=tmp_path / "out"))
-    assert rows_of(found, "ucr") == {"caps-memory": ["50.0 [0.0, 100.0]", "2"]}
-    assert len(found.tables) == 1  # no alarms, no score of NAB
-    report(tmp_path / "nab", {named("NAB", 1)[0]: (0.6, "0.4", "0.5")}, "caps-memory")
-    with pytest.raises(InputError, match="neither series of UCR nor alarms"):
-        archives(StudyRun(out=tmp_path / "nab" / "out"))
-
-
 def test_a_run_without_caps_is_refused(tmp_path: Path) -> None:
     (name,) = named("NAB", 1)
     with pytest.raises(InputError, match="no cells of CAPS"):

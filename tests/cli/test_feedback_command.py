@@ -154,7 +154,7 @@ def test_versions_are_listed_compared_and_taken_back(run: Run) -> None:
         "rolled",
     ]
     assert "holds no versions" in run("model", "list", "model", code=2)
-    assert "give one such as 7d" in run(
+    assert "give one such as 30s, 5m, 6h or 7d" in run(
         "model", "refit", "versions", "metrics.csv", "--every", "soon", code=2
     )
 

@@ -1,7 +1,6 @@
 """One line for all long work: on a terminal a bar, elsewhere a line now and then."""
 
 import io
-from datetime import timedelta
 
 import pytest
 from rich.console import Console
@@ -18,14 +17,15 @@ def test_lines_are_rare_and_tell_share_and_time_left(capsys: pytest.CaptureFixtu
         assert capsys.readouterr().err == ""
         line.every = 0
         line("reading", 0.0)  # nothing to judge the time by
-        line("training", 0.25, timedelta(seconds=75))
-        line.started -= 60
+        line.started -= 25
+        line("training", 0.25)
+        line.started -= 35
         line("scoring", 0.5)
         line.every = 3600
         line("scoring", 0.6)
         line.say("failed: lof")
     lines = capsys.readouterr().err.splitlines()
-    assert lines[0] == "training: 25 %, 0:01:15 left"
+    assert lines[0].startswith("training: 25 %, 0:01:1")
     assert lines[1].startswith("scoring: 50 %, 0:01:0")
     assert lines[2:] == ["failed: lof"]
 

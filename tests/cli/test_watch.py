@@ -600,7 +600,6 @@ def test_a_replaced_file_is_read_by_its_own_header() -> None:
 def test_mutated_inputs_are_read_to_their_end_and_every_line_is_accounted_for(
     tmp_path: Path, folder: Path
 ) -> None:
-    """As `python -m tools fuzz-watch` does with thousands of them."""
     model = CAPS.load(folder)
     for number in range(40):
         rng = random.Random(f"1 {number}")

@@ -4,7 +4,6 @@ Each is made in a scratch copy of the tree, where the tests that should notice r
 A mistake whose text is no longer there exactly once is reported as gone: adapt or remove it.
 """
 
-import json
 import os
 import re
 import shutil
@@ -12,57 +11,43 @@ import subprocess
 import sys
 import tempfile
 import tomllib
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
 
 from caps.bench.rendering import Entry, Table
 from caps.bench.studies.study import Report, StudyRun
+from tools import ROOT
 
-TREE = Path(__file__).parents[2]
 COPIED = ("src", "tests", "docs", "pyproject.toml")
 QUICK = 3  # mistakes
+PATIENCE = 900  # seconds for the tests of one
 SURROUNDINGS = {  # one thread, no stale bytecode, reasons in full
     "OMP_NUM_THREADS": "1",
     "PYTHONDONTWRITEBYTECODE": "1",
+    "PYTHONPATH": "src",
     "COLUMNS": "300",
 }
-
-Tests = Callable[[list[str]], tuple[int, str]]  # arguments of pytest; its exit code and output
-
-
-class Mistake(NamedTuple):
-    """One wrong piece of text in a file, and the tests that should notice it."""
-
-    file: str  # below src/caps
-    what: str
-    right: str
-    wrong: str
-    tests: str
-
-
-class Outcome(NamedTuple):
-    """What became of a mistake."""
-
-    what: str  # noticed, missed, gone or broken
-    by: str = ""  # the test that failed first
-    why: str = ""
+FAILED = re.compile(r"^FAILED (\S+::[^\s\[]+).*?(?: - (.*))?$", re.MULTILINE)
 
 
 def mutants(run: StudyRun) -> Report:
     """Make every mistake in a copy of the tree and run the tests that should notice it."""
+    listed = tomllib.loads(Path(__file__).with_name("mistakes.toml").read_text(encoding="utf-8"))
+    chosen = [
+        (file, facts["tests"], *mistake)
+        for file, facts in listed.items()
+        for mistake in facts["mistakes"]
+    ][: QUICK if run.quick else None]
     rows: list[list[Entry]] = []
     noticed = 0
-    chosen = mistakes()[: QUICK if run.quick else None]
     with tempfile.TemporaryDirectory() as folder:
-        copy = _copied(Path(folder))
-        with testing(copy) as tests:
-            for mistake in chosen:
-                outcome = attempted(copy, mistake, tests)
-                noticed += outcome.what == "noticed"
-                run.say(f"{mistake.file}, {mistake.what}: {outcome.what} {outcome.by}")
-                rows.append([mistake.file, mistake.what, outcome.by or outcome.what, outcome.why])
+        copy = Path(folder)
+        for name in COPIED:
+            (shutil.copytree if (ROOT / name).is_dir() else shutil.copy)(ROOT / name, copy / name)
+        for file, tests, what, right, wrong in chosen:
+            by, why = noticed_by(copy, copy / "src" / "caps" / file, right, wrong, tests)
+            noticed += "::" in by
+            run.say(f"{file}, {what}: {by}")
+            rows.append([file, what, by, why])
     return Report(
         "Mistakes that tests notice",
         [f"{len(chosen)} mistakes in the code that scores, made by hand, one at a time."],
@@ -72,67 +57,27 @@ def mutants(run: StudyRun) -> Report:
     )
 
 
-def mistakes() -> list[Mistake]:
-    """All that are listed beside this module."""
-    listed = tomllib.loads(Path(__file__).with_name("mistakes.toml").read_text(encoding="utf-8"))
-    return [
-        Mistake(file, *each, facts["tests"])
-        for file, facts in listed.items()
-        for each in facts["mistakes"]
-    ]
-
-
-@contextmanager
-def testing(copy: Path) -> Iterator[Tests]:
-    """Tests of a copy of the tree, by a process that has imported what they need but CAPS."""
-    command = [sys.executable, str(Path(__file__).with_name("forked_tests.py"))]
-    surroundings = os.environ | SURROUNDINGS | {"PYTHONPATH": str(copy / "src")}
-    with subprocess.Popen(
-        command,
-        cwd=copy,
-        env=surroundings,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        sent, answers = process.stdin, process.stdout
-
-        def tests(arguments: list[str]) -> tuple[int, str]:
-            print(json.dumps(arguments), file=sent, flush=True)
-            code, output = json.loads(answers.readline())
-            return code, output
-
-        yield tests
-        sent.close()
-
-
-def attempted(copy: Path, mistake: Mistake, tests: Tests) -> Outcome:
-    """Make a mistake in a copy of the tree, run its tests, and take it back."""
-    path = copy / "src" / "caps" / mistake.file
+def noticed_by(copy: Path, path: Path, right: str, wrong: str, tests: str) -> tuple[str, str]:
+    """Make a mistake in a copy of the tree: the first test that fails and why, or what happened."""
     text = path.read_text(encoding="utf-8")
-    if text.count(mistake.right) != 1:
-        return Outcome("gone")
-    path.write_text(text.replace(mistake.right, mistake.wrong), encoding="utf-8")
+    if text.count(right) != 1:
+        return "gone", ""
+    path.write_text(text.replace(right, wrong), encoding="utf-8")
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-rf", "--tb=short", str(path)]
     try:
-        code, output = tests(["-x", "-q", "-rf", "--tb=short", str(path), *mistake.tests.split()])
+        done = subprocess.run(
+            [*command, *tests.split()],
+            cwd=copy,
+            env=os.environ | SURROUNDINGS,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+        )
+    except subprocess.TimeoutExpired:
+        return "broken", f"the tests took more than {PATIENCE} s"
     finally:
         path.write_text(text, encoding="utf-8")
-    if code == 0:
-        return Outcome("missed")
-    failed = re.search(r"^FAILED (\S+::[^\s\[]+).*?(?: - (.*))?$", output, re.MULTILINE)
-    if failed is None:
-        return Outcome("broken", why=output[-200:])
-    return Outcome("noticed", failed[1], failed[2] or "")
-
-
-def _copied(folder: Path) -> Path:
-    for name in COPIED:
-        if (TREE / name).is_dir():
-            shutil.copytree(
-                TREE / name, folder / name, ignore=shutil.ignore_patterns("__pycache__")
-            )
-        else:
-            shutil.copy(TREE / name, folder)
-    return folder
+    if done.returncode == 0:
+        return "missed", ""
+    failed = FAILED.search(done.stdout)
+    return (failed[1], failed[2] or "") if failed else ("broken", done.stdout[-200:])

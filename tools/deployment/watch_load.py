@@ -12,8 +12,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -34,29 +32,26 @@ HOUR = 60  # minutes
 ONE_THREAD = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"
 )  # as one process on one core
-KEPT = "CAPS_WATCH_LOAD"  # names a folder that stays, to look at a run that goes on
 
 
 def watch_load(run: StudyRun) -> Report:
     """Feed a minute after the other and measure what each takes."""
     series = QUICK_SERIES if run.quick else SERIES
     minutes = QUICK_MINUTES if run.quick else MINUTES
-    with _folder() as folder:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
         run.say("fitting")
         _fit(folder, series)
         run.say(f"watching {series} series for {minutes} minutes")
         _watch(folder, series, minutes)
-        return _report(folder, series)
-
-
-@contextmanager
-def _folder() -> Iterator[Path]:
-    if kept := os.environ.get(KEPT):
-        Path(kept).mkdir(parents=True)
-        yield Path(kept)
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        yield Path(folder)
+        rows, passed = _measured(folder, series)
+    return Report(
+        "A thousand live series",
+        [f"One process, one thread for rows, one row a minute of each series, {machine()}."],
+        [Table("watch load", "`caps watch`, many series", ["what", "measured"], rows)],
+        wanted="a minute's rows take less than a minute of one core, and none is lost",
+        passed=passed,
+    )
 
 
 def _fit(folder: Path, series: int) -> None:
@@ -87,19 +82,8 @@ def _watch(folder: Path, series: int, minutes: int) -> None:
         server.wait()
 
 
-def _report(folder: Path, series: int) -> Report:
-    rows, passed = measured(folder, series)
-    return Report(
-        "A thousand live series",
-        [f"One process, one thread for rows, one row a minute of each series, {machine()}."],
-        [Table("watch load", "`caps watch`, many series", ["what", "measured"], rows)],
-        wanted="a minute's rows take less than a minute of one core, and none is lost",
-        passed=passed,
-    )
-
-
-def measured(folder: Path, series: int) -> tuple[list[list[str]], bool]:
-    """The figures of a run, also of one that goes on or was cut off, and whether it kept up."""
+def _measured(folder: Path, series: int) -> tuple[list[list[str]], bool]:
+    """The figures of a run, and whether it kept up."""
     lines = (folder / MINUTES_FILE).read_text().splitlines()
     before, first, *rest = [json.loads(line) for line in lines]
     plain = np.array([each["processor"] for each in rest if not each["saved"]])
@@ -121,18 +105,11 @@ def measured(folder: Path, series: int) -> tuple[list[list[str]], bool]:
         ["memory a series, with its model, after each hour", _memory(before, hours, series)],
         ["incidents told", f"{sum(bool(line.get('alert')) for line in told):,}"],
     ]
-    lost = 0
-    if told and told[-1]["what"] == "summary":
-        lost = series * (len(rest) + 1) - told[-1]["rows"]
-        rows.append(["rows lost", f"{lost:,}"])
+    lost = series * (len(rest) + 1) - told[-1]["rows"]
+    rows.append(["rows lost", f"{lost:,}"])
     return rows, bool(plain.max() < STEP) and lost == 0
 
 
 def _memory(before: dict[str, Any], resident: list[int], series: int) -> str:
     each = [f"{(bytes - before['resident']) / series / 1e6:.1f}" for bytes in resident]
     return ", ".join(each) + " MB"
-
-
-if __name__ == "__main__":  # what a run in a folder that is kept has measured so far
-    for what, figure in measured(Path(sys.argv[1]), int(sys.argv[2]))[0]:
-        print(f"| {what} | {figure} |")

@@ -1,8 +1,7 @@
 """`caps watch` by a simulated clock: as many minutes as it is told, as fast as they go.
 
 Run by `watch_load` as a process of its own: `python -m tools.deployment.watched_day FOLDER PORT
-MINUTES`. What each minute took is a line of `minutes.jsonl` in the folder, so that a run that was
-cut off can be used as far as it came.
+MINUTES`. What each minute took is a line of `minutes.jsonl` in the folder.
 """
 
 import json
@@ -29,7 +28,7 @@ class Day:
         self.file, self.minutes, self.minute = file, minutes, 0
         self.now = ORIGIN + STEP * TRAIN + DELAY
         self.watch: Watch | None = None
-        self.mark, self.saved_at = (time.process_time(), time.monotonic()), None
+        self.began, self.saved_at = time.process_time(), None
 
     def clock(self) -> float:
         return self.now
@@ -38,26 +37,23 @@ class Day:
         """A minute is over: note what it took, look at the metrics as a scrape does, go on."""
         assert self.watch is not None
         assert self.watch.figures is not None
-        used, began = self.mark
         facts: dict[str, object] = {
-            "minute": self.minute,
-            "processor": time.process_time() - used,
-            "wall": time.monotonic() - began,
+            "processor": time.process_time() - self.began,
             "resident": resident(),
         }
         watcher = self.watch.figures.watcher
         if watcher is not None:
-            facts |= {"busy": watcher.busy, "saved": watcher.saved_at != self.saved_at}
+            facts["saved"] = watcher.saved_at != self.saved_at
             self.saved_at = watcher.saved_at
-        used = time.process_time()
+        scraped = time.process_time()
         with urlopen(f"http://127.0.0.1:{self.watch.config.listen[1]}/metrics") as answer:
-            facts["metrics"] = len(answer.read())
-        facts["scrape"] = time.process_time() - used
+            answer.read()
+        facts["scrape"] = time.process_time() - scraped
         print(json.dumps(facts), file=self.file, flush=True)
         self.minute, self.now = self.minute + 1, self.now + STEP
         if self.minute >= self.minutes:
             self.watch.asked.append(0)
-        self.mark = time.process_time(), time.monotonic()
+        self.began = time.process_time()
 
 
 def main(folder: Path, port: int, minutes: int) -> None:

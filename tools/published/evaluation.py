@@ -7,11 +7,12 @@ import numpy as np
 import pandas as pd
 
 from caps.bench.bootstrap import mean_figure, over_series
+from caps.bench.published import read_series_figures
 from caps.bench.rendering import Entry, Table, figure
 from caps.bench.selection import set_names
 from caps.bench.studies.study import Report, StudyRun
+from caps.bench.tables import build_tables
 from caps.errors import InputError
-from tools.published.figures import finished_cells, published_methods
 
 OURS = ("caps-memory", "caps")  # the first that was run stands beside the others
 LISTS = {"univariate": "tsb-ad-u-eva", "multivariate": "tsb-ad-m-eva"}
@@ -22,8 +23,11 @@ UNITS = 100.0  # percent
 
 def evaluation(run: StudyRun) -> Report:
     """The tables of docs/benchmarks.md that are of the evaluation lists."""
-    published = published_methods(run.published)
-    frame = finished_cells(run)
+    if run.published is None:
+        raise InputError("this study needs published figures", "give TSB-AD's CSV by --published")
+    published = read_series_figures(run.published)
+    _, frame = build_tables(run.out)
+    frame = frame[frame["status"] == "done"]
     kind = "univariate" if frame["channels"].max() == 1 else "multivariate"
     frame = frame[frame["series"].isin(set_names(LISTS[kind]))]
     method = next((name for name in OURS if (frame["method"] == name).any()), None)

@@ -1,7 +1,5 @@
 """Training parts with real anomalies of the same series in them: what is still found."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from caps import CAPS
@@ -20,19 +18,16 @@ HEADER = ["anomalous", "found", "recall", "false / allowed", "IoU", "found in tr
 Spans = list[tuple[int, int]]
 
 
-@dataclass(frozen=True)
-class Counted:
-    """Of one series: its events of the test part that are judged, and those put into training."""
-
-    judged: EventFigures
-    planted: int
-    noticed: int
-
-
 def anomalous_training(run: StudyRun) -> Report:
     """Recall and false events with 0 to 10% of the training rows replaced, both ways of scoring."""
     several = [each for file in run.needed() if len(_events(each := load_series(file))) > 1]
     several = several[:QUICK] if run.quick else several
+    protocol = [
+        f"{len(several)} series with two events or more, 1/1000, seed {SEED}. Recall and IoU are "
+        "means over series.",
+        f"Every other event replaces training rows at random places, cut to {LONGEST:.0%} of them; "
+        "the others are judged.",
+    ]
     tables = []
     for causal, way in ((False, "in hindsight"), (True, "live")):
         rows = []
@@ -40,33 +35,27 @@ def anomalous_training(run: StudyRun) -> Report:
             run.say(f"{way}, {share:.0%}")
             rows.append([f"{share:.0%}", *_row(several, share, causal=causal)])
         title = f"Anomalies in the training part, {way}"
-        tables.append(Table(f"anomalous training: {way}", title, HEADER, rows, _protocol(several)))
+        tables.append(Table(f"anomalous training: {way}", title, HEADER, rows, protocol))
     return Report("Contaminated training parts", [], tables)
-
-
-def _protocol(several: list[LabelledSeries]) -> list[str]:
-    return [
-        f"{len(several)} series with two events or more, 1/1000, seed {SEED}. Recall and IoU are "
-        "means over series.",
-        f"Every other event replaces training rows at random places, cut to {LONGEST:.0%} of them; "
-        "the others are judged.",
-    ]
 
 
 def _row(several: list[LabelledSeries], share: float, *, causal: bool) -> list:
     counted = [_measure(series, share, causal=causal) for series in several]
-    judged = [each.judged for each in counted]
-    planted = sum(each.planted for each in counted)
+    judged = [figures for figures, _ in counted]
+    noticed = [found for _, each in counted for found in each]
     return [
         f"{sum(each.found for each in judged)} of {sum(each.events for each in judged)}",
         figure(100 * float(np.mean([each.recall for each in judged])), 1),
         figure(sum(each.false_alarms for each in judged) / sum(each.allowed for each in judged)),
         figure(float(np.mean([each.iou for each in judged]))),
-        f"{sum(each.noticed for each in counted)} of {planted}" if planted else "-",
+        f"{sum(noticed)} of {len(noticed)}" if noticed else "-",
     ]
 
 
-def _measure(series: LabelledSeries, share: float, *, causal: bool) -> Counted:
+def _measure(
+    series: LabelledSeries, share: float, *, causal: bool
+) -> tuple[EventFigures, list[bool]]:
+    """The events of the test part that are judged, and which of those put into training show."""
     donors, train = _events(series)[::2], series.train
     values, planted = _contaminated(series, donors, share)
     analysis = CAPS(detector=None, causal=causal, alarms=RATE, train=train).fit(values)
@@ -79,11 +68,8 @@ def _measure(series: LabelledSeries, share: float, *, causal: bool) -> Counted:
         for start, end in alarms
         if end > train and not _touched((start, end), donors)
     ]
-    return Counted(
-        event_figures(judged, labels[train:], RATE),
-        len(planted),
-        sum(_touched(span, alarms) for span in planted),
-    )
+    noticed = [_touched(span, alarms) for span in planted]
+    return event_figures(judged, labels[train:], RATE), noticed
 
 
 def _contaminated(series: LabelledSeries, donors: Spans, share: float) -> tuple[np.ndarray, Spans]:

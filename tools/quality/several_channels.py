@@ -14,10 +14,10 @@ import pandas as pd
 from caps import CAPS
 from caps.bench.bootstrap import mean_figure, over_series
 from caps.bench.datasets import SeriesFile
+from caps.bench.published import read_series_figures
 from caps.bench.rendering import Entry, Table, figure, frame_table
 from caps.bench.studies.study import MULTIVARIATE, Report, StudyRun
 from caps.metrics import acf_window, hit_rate, vus
-from tools.published.figures import published_methods
 from tools.series_files import path_of, read_table
 
 SERVERS = ("ASD",)  # labelled like the others, but not of TSB-AD
@@ -37,7 +37,7 @@ def several_channels(run: StudyRun) -> Report:
         key = {"file": file.name, "train": file.train}
         kept.append(run.kept("several-channels", key, partial(measure_series, file)))
     table = pd.DataFrame(kept)
-    published = None if run.published is None else published_methods(run.published)
+    published = None if run.published is None else read_series_figures(run.published)
     hits = _hits(table)
     header = ["events", "CAPS @100%", "@150%", "z-score @100%", "@150%"]
     title = "HitRate of the channels that carry labelled events"

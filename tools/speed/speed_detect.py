@@ -61,17 +61,13 @@ def speed_detect(run: StudyRun) -> Report:
             "`memory=False`": CAPS(detector="auto", memory=False).fit(series[:20_000]),
         }
         rates = {name: _scoring_rate(model, series) for name, model in models.items()}
+    on = [f"Machine: {machine()}; load before the longest {load:.1f}."]
+    header = ["task", "wall", "processor", "peak memory", "wanted"]
     return Report(
         "Speed of detection",
-        [f"Machine: {machine()}; load before the longest {load:.1f}."],
+        [],
         [
-            Table(
-                "detect",
-                "Detection",
-                ["task", "wall", "processor", "peak memory", "wanted"],
-                rows,
-                [f"Machine: {machine()}; load before the longest {load:.1f}."],
-            ),
+            Table("detect", "Detection", header, rows, on),
             Table(
                 "detect: scoring",
                 f"Scoring, {length:,} points, all threads",

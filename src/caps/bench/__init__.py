@@ -22,10 +22,6 @@ if TYPE_CHECKING:
         export_scores as export_scores,
         write_leaderboard as write_leaderboard,
     )
-    from caps.bench.tables import (
-        build_tables as build_tables,
-        missing_series as missing_series,
-        write_tables as write_tables,
-    )
+    from caps.bench.tables import build_tables as build_tables, write_tables as write_tables
 
 __getattr__ = on_first_use(__name__)

@@ -2,13 +2,10 @@
 
 import os
 import time
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 from functools import partial
 from pathlib import Path
-from statistics import fmean
 
 from caps.arrays import FloatArray
 from caps.bench.cells import Cell, Record, failed_record, of_other_settings, read_cell, write_cell
@@ -49,7 +46,6 @@ class Run:
     done: int = 0
     failed: int = 0
     seconds: float = 0.0  # since it began
-    time_left: timedelta = timedelta()
     busy_seconds: float = 0.0  # of the children, spent on series, methods and metrics
 
     @property
@@ -98,7 +94,6 @@ def run(
     state = Run(len(tasks), skipped=len(tasks) - len(todo), outdated=outdated, jobs=jobs)
     out.mkdir(parents=True, exist_ok=True)
     began = time.perf_counter()
-    clock = TimeLeft(todo, jobs)
     address = os.environ.get("RAY_ADDRESS") if engine == "ray" else None
     with open_engine(engine, workers=jobs, seconds=60 * minutes, ray_address=address) as opened:
         for task, result, _ in run_tasks(todo, partial(compute, make, wanted), opened):
@@ -106,9 +101,7 @@ def run(
             _keep_operator(task.cell.path(out), record)
             write_cell(out, task.cell, record, scores)
             state.seconds = time.perf_counter() - began
-            spent = sum(record["seconds"].values())
-            state.busy_seconds += spent
-            state.time_left = clock.after(task.cell.method, spent)
+            state.busy_seconds += sum(record["seconds"].values())
             state.done += record["status"] == "done"
             state.failed += record["status"] == "failed"
             if progress is not None:
@@ -136,24 +129,6 @@ def planned(
         for file in files
         for name, config in configs.items()
     ]
-
-
-class TimeLeft:
-    """Foretells the end from the mean time of each method so far."""
-
-    def __init__(self, tasks: Iterable[Task], jobs: int) -> None:
-        self.left = Counter(task.cell.method for task in tasks)
-        self.spent: dict[str, list[float]] = defaultdict(list)
-        self.jobs = jobs
-
-    def after(self, method: str, seconds: float) -> timedelta:
-        """The time left now that one more cell of a method has ended."""
-        self.left[method] -= 1
-        self.spent[method].append(seconds)
-        means = {name: fmean(times) for name, times in self.spent.items()}
-        typical = fmean(means.values())  # of a method that none of has ended
-        left = sum(count * means.get(name, typical) for name, count in self.left.items())
-        return timedelta(seconds=round(left / self.jobs))
 
 
 def _lost(task: Task, lost: Lost) -> tuple[Record, None]:

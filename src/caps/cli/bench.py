@@ -179,7 +179,7 @@ def table(
         as_json,
         build_tables,
         markdown,
-        missing_series,
+        missing_of,
         write_leaderboard,
         write_tables,
     )
@@ -192,7 +192,7 @@ def table(
     )
     written = write_tables(folder, tables, frame)
     files = [] if leaderboard is None else write_leaderboard(leaderboard, frame)
-    missing = missing_series(set_name, frame) if set_name else []
+    missing = missing_of(set_name, set(frame["series"])) if set_name else []
     if operator:
         tables = [each for each in tables if each.name.startswith("operator_")]
         if not tables:
@@ -267,7 +267,6 @@ def study(
     weights: Path | None = None,
     preset: str | None = None,
     published: Path | None = None,
-    manifest: Path | None = None,
     json_output: Json = False,
 ) -> None:
     """Run one of the paper's studies; --list names them with their questions.
@@ -283,7 +282,6 @@ def study(
         weights: Folder of the pretraining to study; the shipped one if left out.
         preset: Preset of the pretrainings that a study makes itself.
         published: CSV file of TSB-AD's VUS-PR per series, to compare with.
-        manifest: CSV file that says which series are proven to be those of TSB-AD.
     """
     # Studies need torch, which takes seconds to import; the help does not.
     from caps.bench import (
@@ -323,7 +321,6 @@ def study(
             weights=weights,
             preset=None if preset is None else preset_named(preset),
             published=published,
-            manifest=manifest,
             command=_command(each),
             say=line.say,
             progress=line.cell,

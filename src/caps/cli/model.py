@@ -1,9 +1,8 @@
 """`caps model`: versions of a model, compared before one takes over, and taken back."""
 
-import re
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
@@ -14,8 +13,6 @@ from caps.series import ReadOptions, read
 from caps.store import KEEP, Store
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from caps.events import AlarmChange
 
 MOST_LISTED = 20  # alarms on screen
@@ -57,10 +54,14 @@ def refit(
         keep: Versions to keep; the one in force and the one before it stay in any case.
     """
     # half a second that --help does without
+    import numpy as np
+
     from caps.estimator import CAPS
     from caps.refit import reason_to_refit, refit as fit_again
     from caps.scoring import FitOptions
+    from caps.watch import seconds_in
 
+    since = None if every is None else np.timedelta64(round(seconds_in(every)), "s")
     store = Store.create(folder)
     path = base if base is not None and not store.facts.versions else folder
     options = FitOptions()
@@ -72,7 +73,7 @@ def refit(
         clock = options.time if time is None else time
         series = read(file, columns=options.columns, time=clock, **reading.given())
         progress.begin("looking whether a refit is due")
-        why = reason_to_refit(store, series, every=_lasting(every), on_drift=on_drift)
+        why = reason_to_refit(store, series, every=since, on_drift=on_drift)
         if why is None:
             answer({"due": False}, json_output, "no refit is due")
             return
@@ -224,15 +225,3 @@ def _lines(change: "AlarmChange | None") -> list[str]:
             when = event.start_time if event.start_time is not None else f"row {event.start:,}"
             lines.append(f"  {what:<7} {str(when).split('.')[0].replace('T', ' ')}")
     return lines
-
-
-def _lasting(text: str | None) -> "np.timedelta64 | None":
-    if text is None:
-        return None
-    import numpy as np  # a tenth of a second that --help does without
-
-    found = re.fullmatch(r"([0-9]+)(m|h|d|w)", text)
-    if found is None or not int(found[1]):
-        raise InputError(f"--every {text!r} is no span of time", "give one such as 7d or 12h")
-    units: dict[str, Literal["m", "h", "D", "W"]] = {"m": "m", "h": "h", "d": "D", "w": "W"}
-    return np.timedelta64(int(found[1]), units[found[2]])

@@ -35,13 +35,12 @@ class ProgressLine:
         self.started = time.monotonic()
         self._show(text, 0.0)
 
-    def __call__(self, text: str, share: float, left: timedelta | None = None) -> None:
-        """Show a line if it is time for one; the time `left` follows from the share if not told."""
+    def __call__(self, text: str, share: float) -> None:
+        """Show a line if it is time for one; the time left follows from the share."""
         now = time.monotonic()
         if now - self.shown < self.every or share <= 0:
             return
-        if left is None:
-            left = timedelta(seconds=round((now - self.started) * (1 - share) / share))
+        left = timedelta(seconds=round((now - self.started) * (1 - share) / share))
         self._show(f"{text}: {100 * share:.0f} %, {left} left", share)
 
     def say(self, text: str) -> None:
@@ -57,7 +56,7 @@ class ProgressLine:
             cell, problem = task.cell, record["error"][:200]
             self.say(f"failed: {cell.method} on {cell.series}: {problem}")
         done, failed = run.skipped + run.computed, f", {run.failed} failed" if run.failed else ""
-        self(f"{done} of {run.total} cells{failed}", done / run.total, run.time_left)
+        self(f"{done} of {run.total} cells{failed}", run.computed / (run.total - run.skipped))
 
     def report(self, report: "Report") -> None:
         """Training tells where a stage stands, as often as `every` asks and at its end."""

@@ -57,7 +57,6 @@ class StudyRun:
     preset: Preset | None = None  # of the pretrainings that a study makes itself
     detector: DetectorConfig | None = None
     published: Path | None = None  # TSB-AD's CSV of VUS-PR per series
-    manifest: Path | None = None  # which series are proven to be those of TSB-AD
     command: str = ""
     say: Callable[[str], None] = lambda _: None
     progress: RunProgress | None = None
