@@ -1,7 +1,7 @@
 // What `caps export` wrote: an ONNX model with a description in its metadata and a seal at its end.
 
 const KIND = "caps.onnx";
-const VERSION = 9; // of the file; another one belongs to another way of scoring
+const VERSION = 10; // of the file; another one belongs to another way of scoring
 const DESCRIPTION = "caps";
 const METADATA = 14; // field of a ModelProto
 const SEAL = new TextEncoder().encode("caps.sha256");

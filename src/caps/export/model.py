@@ -27,7 +27,7 @@ from caps.scoring import Fitted, alarm_rate, build
 from caps.series import Series, bridge
 
 DESCRIPTION = "caps"  # key in the metadata
-KIND, VERSION = "caps.onnx", 9
+KIND, VERSION = "caps.onnx", 10
 WINDOWS, CHANNEL, LOGITS = "windows", "channel", "logits"  # inputs and output of the graph
 
 _KEY = b"caps.sha256"

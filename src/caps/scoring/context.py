@@ -30,7 +30,6 @@ class ScoringContext:
     overlap: TrainingOverlap  # rows that are not compared with themselves
     config: ScoringConfig
     first: int = 0  # row whose score is asked for, and those of all after it
-    calibrating: bool = False  # peaks of training are counted, whatever is around them
     follows: bool = False  # what is usual is followed over the rows; training is held to itself
     # By column, where rows go on from others: what became usual, and what foretells the next.
     followers: Mapping[int, "Follower"] | None = None
@@ -39,6 +38,7 @@ class ScoringContext:
     measured: "dict[int, Any]" = field(default_factory=dict)
     logits: "dict[int, Recall]" = field(default_factory=dict)
     positions: Rows | None = None  # of the rows, from where training began; None without times
+    calibrating: bool = False  # peaks of training are counted, whatever is around them
 
     @property
     def last(self) -> int:

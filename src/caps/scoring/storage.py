@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from caps.network import DetectorConfig, RowDetector
 
 KIND = "caps.model"
-VERSION = 12  # its calibration belongs to one way of scoring: no older one is read
+VERSION = 13  # its calibration belongs to one way of scoring: no older one is read
 WEIGHTS, BANK = "detector.", "bank"
 
 Arrays = Mapping[str, np.ndarray]
