@@ -27,7 +27,6 @@ if TYPE_CHECKING:
         Format as Format,
         read as read,
         read_many as read_many,
-        scan as scan,
     )
     from caps.series.reassembly import (
         Reassembly as Reassembly,

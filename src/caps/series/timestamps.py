@@ -2,7 +2,7 @@
 
 import re
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Any, cast
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from caps.errors import InputError
 from caps.series.columns import Column, is_missing, is_number, is_temporal, numbers, to_list
-from caps.series.options import Unit
+from caps.series.options import ReadOptions, Unit, check_zone
 from caps.series.quantities import MISSING_WORDS
 
 if TYPE_CHECKING:
@@ -39,30 +39,17 @@ _OFFSET = re.compile(r".*\d(Z|[+-]\d{2}:?\d{2})\s*")
 
 
 @dataclass(frozen=True, slots=True)
-class TimeFormat:
-    """What the user says about a time column, and what was recognised in it."""
-
-    unit: Unit | None = None
-    pattern: str | None = None  # strftime
-    timezone: str | None = None
-    day_first: bool | None = None
-    counter: bool | None = None  # plain numbers that are no epoch: they order the rows only
-
-    def __post_init__(self) -> None:
-        if self.unit is not None and self.unit not in tuple(NANOSECONDS):
-            raise InputError(f"unit={self.unit!r} is unknown", "give one of s, ms, us, ns")
-        if self.timezone is not None:
-            _check_zone(self.timezone)
-
-
-@dataclass(frozen=True, slots=True)
 class Instants:
-    """A time column that was read: `time` in UTC, or a `counter`; `format` as recognised."""
+    """A time column that was read: `time` in UTC, or a `counter` that orders the rows only."""
 
     time: TimeArray | None
-    counter: NDArray[Any] | None
-    timezone: str | None
-    format: TimeFormat
+    counter: NDArray[Any] | None = None
+    timezone: str | None = None
+
+    @property
+    def moments(self) -> NDArray[Any] | None:
+        """What says the order of the rows."""
+        return self.counter if self.time is None else self.time
 
 
 def looks_like_dates(column: Column) -> bool:
@@ -77,11 +64,11 @@ def looks_like_dates(column: Column) -> bool:
     )
 
 
-def read_times(column: Column, name: str, wanted: TimeFormat) -> Instants:
+def read_times(column: Column, name: str, wanted: ReadOptions) -> Instants:
     """Read a time column; every row needs a time."""
     if is_temporal(column):
         return _typed_times(column, name, wanted)
-    if wanted.pattern is not None:
+    if wanted.time_format is not None:
         texts = [value if is_missing(value) else str(value) for value in to_list(column)]
         return _text_times(texts, name, wanted)
     if is_number(column):
@@ -128,22 +115,22 @@ def _beyond(times: NDArray[Any]) -> NDArray[np.bool_]:
     return np.asarray((times < first) | (times > last))
 
 
-def _typed_times(column: Column, name: str, wanted: TimeFormat) -> Instants:
+def _typed_times(column: Column, name: str, wanted: ReadOptions) -> Instants:
     if isinstance(column, np.ndarray):
         return _in_utc(to_nanoseconds(column, name), None, name, wanted)
     import narwhals as nw  # a tenth of a second that arrays do without
 
     zone = column.dtype.time_zone if isinstance(column.dtype, nw.Datetime) else None
     if zone is not None:
-        _check_zone(zone)
+        check_zone(zone)
     # The libraries give zone-aware columns to numpy in UTC.
     return _in_utc(to_nanoseconds(column.to_numpy(), name), zone, name, wanted)
 
 
-def _in_utc(times: TimeArray, zone: str | None, name: str, wanted: TimeFormat) -> Instants:
+def _in_utc(times: TimeArray, zone: str | None, name: str, wanted: ReadOptions) -> Instants:
     """Move times without a zone from the zone the user named to UTC."""
     if zone is not None or wanted.timezone is None:
-        return Instants(times, None, wanted.timezone or zone, wanted)
+        return Instants(times, timezone=wanted.timezone or zone)
     import pandas as pd  # half a second that arrays do without
 
     try:
@@ -154,7 +141,7 @@ def _in_utc(times: TimeArray, zone: str | None, name: str, wanted: TimeFormat) -
             f"column {name!r} does not fit the clock changes of {wanted.timezone} ({cause})",
             "write the times in UTC or with their offset (+02:00)",
         ) from None
-    return Instants(_index_to_utc(local, name), None, wanted.timezone, wanted)
+    return Instants(_index_to_utc(local, name), timezone=wanted.timezone)
 
 
 def _index_to_utc(index: "pd.DatetimeIndex", name: str) -> TimeArray:
@@ -181,17 +168,15 @@ def _plain_numbers(column: Column, name: str) -> NDArray[Any]:
     return array
 
 
-def _number_times(values: NDArray[Any], name: str, wanted: TimeFormat) -> Instants:
-    if wanted.counter is None and wanted.unit is None:
-        unit = _epoch_unit(values, name)
-        wanted = replace(wanted, unit=unit, counter=unit is None)
-    if wanted.unit is None:
-        return Instants(None, values, None, wanted)
-    factor = NANOSECONDS[wanted.unit]
+def _number_times(values: NDArray[Any], name: str, wanted: ReadOptions) -> Instants:
+    unit = wanted.unit or _epoch_unit(values, name)
+    if unit is None:
+        return Instants(None, values)
+    factor = NANOSECONDS[unit]
     limit = np.iinfo(np.int64).max // factor
     if values.size and (values.max() > limit or values.min() < -limit):
         raise InputError(
-            f"the numbers in column {name!r} reach beyond the year 2262 in {wanted.unit}",
+            f"the numbers in column {name!r} reach beyond the year 2262 in {unit}",
             "give the right unit= (s, ms, us or ns)",
         )
     whole = np.floor(values).astype(np.int64)
@@ -222,7 +207,7 @@ def _epoch_unit(values: NDArray[Any], name: str) -> Unit | None:
     return units.pop()
 
 
-def _object_times(objects: list[Any], name: str, wanted: TimeFormat) -> Instants:
+def _object_times(objects: list[Any], name: str, wanted: ReadOptions) -> Instants:
     import pandas as pd  # half a second that arrays do without
 
     try:
@@ -239,7 +224,7 @@ def _object_times(objects: list[Any], name: str, wanted: TimeFormat) -> Instants
     return _in_utc(_index_to_utc(index, name), _zone_name(index), name, wanted)
 
 
-def _text_times(texts: list[Any], name: str, wanted: TimeFormat) -> Instants:
+def _text_times(texts: list[Any], name: str, wanted: ReadOptions) -> Instants:
     odd = next((row for row, text in enumerate(texts) if not _is_text(text)), None)
     if odd is not None:
         raise InputError(
@@ -247,27 +232,27 @@ def _text_times(texts: list[Any], name: str, wanted: TimeFormat) -> Instants:
             f"({texts[odd]!r} in row {odd})",
             "write all times in one way",
         )
-    if wanted.pattern is None:
+    day_first = False
+    if wanted.time_format is None:
         texts = [text if is_missing(text) else _plain_text(text) for text in texts]
-    if wanted.pattern is None and wanted.day_first is None:
-        wanted = replace(wanted, day_first=_day_first(texts, name))
-    index = _parse(texts, name, wanted)
+        day_first = _day_first(texts, name)
+    index = _parse(texts, wanted.time_format, day_first)
     if index is None:
         _mixed_zones(texts, name)
-        index = _parse(texts, name, wanted, utc=True)
+        index = _parse(texts, wanted.time_format, day_first, utc=True)
     if index is None:
         raise _unreadable(texts, name)
     return _in_utc(_index_to_utc(index, name), _zone_name(index), name, wanted)
 
 
 def _parse(
-    texts: list[Any], name: str, wanted: TimeFormat, *, utc: bool = False
+    texts: list[Any], pattern: str | None, day_first: bool, *, utc: bool = False
 ) -> "pd.DatetimeIndex | None":
     """Parse text strictly; None when some value does not fit or the offsets differ."""
     import pandas as pd  # half a second that arrays do without
 
-    attempts: list[dict[str, Any]] = [{"format": "ISO8601"}, {"dayfirst": bool(wanted.day_first)}]
-    pattern = wanted.pattern or _half_day_pattern(texts, day_first=bool(wanted.day_first))
+    attempts: list[dict[str, Any]] = [{"format": "ISO8601"}, {"dayfirst": day_first}]
+    pattern = pattern or _half_day_pattern(texts, day_first=day_first)
     if pattern is not None:
         attempts = [{"format": pattern}]
     for attempt in attempts:
@@ -377,16 +362,3 @@ def _counts_days(days: NDArray[np.intp], months: NDArray[np.intp]) -> bool:
 
 def _zone_name(index: "pd.DatetimeIndex") -> str | None:
     return None if index.tz is None else str(index.tz)
-
-
-def _check_zone(zone: object) -> None:
-    import pandas as pd  # half a second that arrays do without
-
-    try:
-        if not isinstance(zone, str):
-            raise ValueError
-        pd.Timestamp(0, tz=zone)
-    except (LookupError, ValueError, OSError):
-        raise InputError(
-            f"timezone={zone!r} is unknown", "give a name such as Europe/Berlin or UTC"
-        ) from None
