@@ -10,12 +10,10 @@ from numpy.typing import NDArray
 from caps.arrays import FloatArray
 from caps.errors import InputError
 from caps.events.config import EventConfig, LikenessConfig
-from caps.events.events import Direction, Event, effect, find_events
+from caps.events.events import Direction, Event, Silence, effect, find_events, lasting_shift
 from caps.events.feedback import Example, Feedback, FeedbackBook, Verdict
 from caps.events.match import Nearest, clock, nearest_match
-from caps.events.silence import Silence
 from caps.events.silencer import Silencer
-from caps.events.staying import lasting_shift
 from caps.neighbours import Counterpart, counterpart_of, deviation
 from caps.scoring import Band, EventRules, Fitted, LearnedChannel, Scores, carrying
 from caps.series import Series, write_moment

@@ -7,10 +7,9 @@ from typing import Any, Self
 
 from caps.arrays import FloatArray
 from caps.events.config import LikenessConfig
-from caps.events.events import Event
+from caps.events.events import Event, Silence
 from caps.events.feedback import Feedback, FeedbackBook
 from caps.events.likeness import Answer, Likeness, Pasts
-from caps.events.silence import Silence
 from caps.jobs import single_products
 from caps.neighbours import TrainingOverlap
 from caps.planned import Planned

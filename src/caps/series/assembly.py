@@ -23,9 +23,8 @@ from caps.series.layout import (
 from caps.series.ordering import NEWEST_FIRST, OutOfOrder, newest_first, ordered_rows
 from caps.series.origin import Origin, Rows
 from caps.series.series import Series
-from caps.series.summer_time import summer_time
 from caps.series.tables import Table
-from caps.series.timestamps import Instants, read_times
+from caps.series.timestamps import Instants, read_times, summer_time
 
 _USE_COLUMN = "to use it as a channel, name it in columns="
 

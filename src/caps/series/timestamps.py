@@ -25,6 +25,13 @@ NANOSECONDS: dict[Unit, int] = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 EPOCH_FROM: dict[Unit, float] = {"ns": 1e17, "us": 1e14, "ms": 1e11, "s": 1e8}
 _FIRST, _LAST = np.datetime64("1677-09-22", "s"), np.datetime64("2262-04-11", "s")
 FINER = ("ps", "fs", "as")  # than nanoseconds: they reach some days around 1970
+# One for each hour that is repeated somewhere, those with most people first.
+ZONES = (
+    "Europe/Berlin", "America/New_York", "Europe/London", "Europe/Helsinki", "Australia/Sydney",
+    "America/Santiago",
+)  # fmt: skip
+HOUR = np.timedelta64(1, "h")
+MOST_YEARS = 60
 _ISO_DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}([T ].*)?")
 _PLAIN_NUMBER = re.compile(r"[-+]?\d+(\.\d+)?")
 _DAY_OR_MONTH_FIRST = re.compile(r"\s*(\d{1,2})[/.-](\d{1,2})[/.-]\d{4}.*")
@@ -362,3 +369,29 @@ def _counts_days(days: NDArray[np.intp], months: NDArray[np.intp]) -> bool:
 
 def _zone_name(index: "pd.DatetimeIndex") -> str | None:
     return None if index.tz is None else str(index.tz)
+
+
+def summer_time(times: TimeArray) -> tuple[TimeArray, str] | None:
+    """Times in UTC and their zone, where all that keeps them from rising are clocks set back.
+
+    >>> clock = ["01:00", "02:00", "02:00", "03:00"]  # two hours after midnight, and again
+    >>> local = np.array([f"2024-10-27T{hour}" for hour in clock], dtype="datetime64[ns]")
+    >>> utc, zone = summer_time(local)
+    >>> zone, np.diff(utc).astype("timedelta64[h]").tolist() == [HOUR.item()] * 3
+    ('Europe/Berlin', True)
+    """
+    steps = np.diff(times)
+    set_back = steps <= np.timedelta64(0, "ns")
+    if not 0 < set_back.sum() <= MOST_YEARS or bool(np.any(steps < -HOUR)):
+        return None
+    import pandas as pd  # half a second that arrays do without
+
+    local = pd.DatetimeIndex(times)
+    for zone in ZONES:
+        try:
+            utc = local.tz_localize(zone, ambiguous="infer").tz_convert("UTC").tz_localize(None)
+        except ValueError:  # clocks were not set back then, or an hour is there that never was
+            continue
+        if utc.is_monotonic_increasing and utc.is_unique:
+            return utc.to_numpy(), zone
+    return None

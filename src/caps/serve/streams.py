@@ -16,9 +16,9 @@ from caps.errors import ArtifactError, InputError
 from caps.estimator import CAPS
 from caps.series import write_moment
 from caps.serve.answers import BODY, EventChange, StreamUpdate, router_of
-from caps.serve.cache import Cache
 from caps.serve.files import STREAMS, put_away
 from caps.serve.lines import bands_of, listed
+from caps.serve.pools import Cache
 from caps.serve.refusals import missing, taken
 from caps.serve.requests import Name, StreamRows
 from caps.serve.service import Service

@@ -73,8 +73,7 @@ class Watch:
             stack.enter_context(self._signals())
             if self.config.listen is not None:
                 # prometheus-client: 0.03 s that a watch without a page does without.
-                from caps.watch.figures import Figures
-                from caps.watch.listening import Listener
+                from caps.watch.figures import Figures, Listener
 
                 self.figures = Figures(caps.__version__, self.clock)
                 stack.callback(Listener(self.config.listen, self.figures).close)
