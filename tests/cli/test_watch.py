@@ -24,7 +24,16 @@ from caps.cli.main import main
 from caps.errors import InputError
 from caps.scoring.spans import EventRules
 from caps.stream.tracker import EventChange, EventTracker
-from caps.watch import Incidents, Lines, LineSource, Records, Watcher, WatchState, Webhook
+from caps.watch import (
+    Incidents,
+    Lines,
+    LineSource,
+    Records,
+    WatchConfig,
+    Watcher,
+    WatchState,
+    Webhook,
+)
 from caps.watch.following import BLOCK, LONGEST
 from caps.watch.remarks import Silence
 from patience import PATIENCE
@@ -316,7 +325,7 @@ def test_alerts_that_did_not_arrive_are_sent_by_the_next_run(
     with HTTPServer(("127.0.0.1", 0), Receiver) as gone:
         nobody = address(gone)
     hook = Webhook(nobody)
-    first = watcher(folder, path, state, printed, sinks=[hook], recovery=5)
+    first = watcher(folder, path, state, printed, sinks=[hook], config=WatchConfig(recovery=5))
     hook.close(patience=0)
     first.run(lambda: False)
     pending = hook.pending()

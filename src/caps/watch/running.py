@@ -38,8 +38,6 @@ from caps.watch.webhook import Webhook
 if TYPE_CHECKING:
     from caps.watch.figures import Figures
 
-NANOSECONDS = 1e9
-STEPS = 5  # of a Prometheus source without a row: no data, unless it is said otherwise
 LOOK = 1.0  # seconds between looks at files
 
 
@@ -203,38 +201,18 @@ class Watch:
 
     def _watcher(self, state: WatchState | None, refitter: Refitter | None) -> Watcher:
         config, (one, _) = self.config, self.loaded
-        polled = [each for each in config.sources if each.prometheus is not None]
         return Watcher(
             self._model_of,
             [source_of(each, one, self.clock, self.sleep) for each in config.sources],
             self.tell,
             sinks=[sink_of(each, kept=state is not None) for each in config.sinks],
             state=state,
-            lateness=config.lateness,
-            recovery=config.recovery,
-            updates=config.updates,
-            save_every=config.save_every,
-            no_data=_nanoseconds(config, polled),
-            forget=None if config.forget is None else round(config.forget * NANOSECONDS),
-            budget_of=config.budget_of,
-            ignored=lambda name: config.rule_of(name).ignore,
+            config=config,
             changed=self._files_changed,
             refits=None if refitter is None else refitter.turn,
             planned=self._is_planned,
             clock=self.clock,
         )
-
-
-def _nanoseconds(config: WatchConfig, polled: list[SourceConfig]) -> int | None:
-    """How long nothing may come, of any series and source; None if nobody minds."""
-    limit = config.no_data
-    if limit is None and polled:
-        limit = STEPS
-    if isinstance(limit, int):
-        if not polled:
-            raise InputError("no data in rows, of a file", "give a time such as 10m")
-        return round(limit * max(each.step for each in polled) * NANOSECONDS)
-    return None if limit is None else round(limit * NANOSECONDS)
 
 
 def source_of(
