@@ -38,8 +38,6 @@ from caps.watch.webhook import Webhook
 if TYPE_CHECKING:
     from caps.watch.figures import Figures
 
-LOOK = 1.0  # seconds between looks at files
-
 
 class Watch:
     """Runs watchers by a configuration that may change."""
@@ -59,9 +57,9 @@ class Watch:
         self.figures: Figures | None = None
         self.asked: list[int] = []  # signals that end the watch
         self.hangups = 0
-        self.stamp = self._stamp()
-        self.looked_at = 0.0
-        self.files, self.files_looked_at = Followed(), 0.0
+        self.own, self.files = Followed(), Followed()  # the configuration, and all that it names
+        if config.path is not None:
+            self.own.follow(config.path)
         self.loaded, self.planned = self._loaded(config), self._planned(config)
         self.following: WatchConfig | None = None  # takes over at the next turn
 
@@ -122,12 +120,10 @@ class Watch:
             return True
         if self.config.path is None or self.following is not None:
             return self.following is not None
-        if not self.hangups and time.monotonic() - self.looked_at < LOOK:
-            return False
-        self.looked_at, stamp = time.monotonic(), self._stamp()
-        if not self.hangups and stamp == self.stamp:
-            return False
-        self.hangups, self.stamp = 0, stamp
+        changed = self.own.changed(now=self.hangups > 0)
+        if not self.hangups and not (changed and self.config.path.exists()):
+            return False  # also between two versions of it
+        self.hangups = 0
         try:
             config = read_config(self.config.path)
             self._check_change(config)
@@ -155,14 +151,6 @@ class Watch:
         if self.figures is not None:
             self.figures.config_problem = problem
 
-    def _stamp(self) -> tuple[int, int] | None:
-        path = self.config.path
-        try:
-            facts = None if path is None else path.stat()
-        except OSError:  # between two versions of it
-            return self.stamp
-        return None if facts is None else (facts.st_mtime_ns, facts.st_size)
-
     def _loaded(self, config: WatchConfig) -> tuple[FittedModel, ModelOf]:
         if config.models is None:
             raise InputError("no model is named", "name a folder written by caps fit")
@@ -177,9 +165,6 @@ class Watch:
 
     def _files_changed(self) -> bool:
         """Whether models, feedback or planned events are others than at the last look."""
-        if time.monotonic() - self.files_looked_at < LOOK:
-            return False
-        self.files_looked_at = time.monotonic()
         if not self.files.changed():
             return False
         try:
