@@ -10,9 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caps.errors import InputError
-from caps.series.columns import Column, is_missing, is_number, is_temporal, numbers, to_list
+from caps.series.columns import (
+    Column,
+    is_missing,
+    is_number,
+    is_temporal,
+    is_text,
+    quantities,
+    to_list,
+)
 from caps.series.options import ReadOptions, Unit, check_zone
-from caps.series.quantities import MISSING_WORDS
+from caps.series.quantities import MISSING_WORDS, Marks
 
 if TYPE_CHECKING:
     import pandas as pd  # half a second that arrays do without
@@ -159,12 +167,15 @@ def _index_to_utc(index: "pd.DatetimeIndex", name: str) -> TimeArray:
 def _plain_numbers(column: Column, name: str) -> NDArray[Any]:
     """Numbers as they are: an epoch in nanoseconds does not survive float64."""
     if isinstance(column, np.ndarray):
-        values = column if column.dtype.kind in "iuf" else numbers(column, name)
+        values = column if column.dtype.kind in "iuf" else None
     else:
         whole = column.dtype.is_integer() and not column.is_null().any()
-        values = column.to_numpy() if whole else numbers(column, name)
+        values = column.to_numpy() if whole else None
     if values is None:
-        raise InputError(f"column {name!r} holds no times", "name the time column with time=")
+        found = quantities(column, name, Marks())
+        if found is None:
+            raise InputError(f"column {name!r} holds no times", "name the time column with time=")
+        values = found.values
     array = np.asarray(values)
     if array.dtype.kind == "f" and not np.isfinite(array).all():
         row = int(np.isfinite(array).argmin())
@@ -232,7 +243,7 @@ def _object_times(objects: list[Any], name: str, wanted: ReadOptions) -> Instant
 
 
 def _text_times(texts: list[Any], name: str, wanted: ReadOptions) -> Instants:
-    odd = next((row for row, text in enumerate(texts) if not _is_text(text)), None)
+    odd = next((row for row, text in enumerate(texts) if not is_text(text)), None)
     if odd is not None:
         raise InputError(
             f"column {name!r} mixes text with {type(texts[odd]).__name__} values "
@@ -325,10 +336,6 @@ def _unreadable(texts: list[Any], name: str) -> InputError:
         'give time_format= (such as "%d.%m.%Y %H:%M"), name another column with time=, '
         "or give time=False to do without",
     )
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str) or is_missing(value)
 
 
 def _blank(value: object) -> bool:
