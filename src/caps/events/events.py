@@ -151,19 +151,10 @@ def find_events(
         peak = start + int(np.lexsort((-alone[start:end], -odd[start:end]))[0])
         score = float(scores[peak])
         p_value = None if calibration is None else float(calibration.event_p_values(score))
-        events.append(
-            Event(number, start, end, peak, score, p_value, **times_of(time, start, end, peak))
-        )
+        times = (None,) * 3 if time is None else time[[start, end - 1, peak]]
+        named = dict(zip(("start_time", "end_time", "peak_time"), times, strict=True))
+        events.append(Event(number, start, end, peak, score, p_value, **named))
     return events
-
-
-def times_of(
-    time: NDArray[np.datetime64] | None, start: int, end: int, peak: int
-) -> dict[str, Any]:
-    """The times of an event in these rows, where there are times."""
-    if time is None:
-        return {}
-    return {"start_time": time[start], "end_time": time[end - 1], "peak_time": time[peak]}
 
 
 def effect(deviation: FloatArray, config: EventConfig) -> tuple[Direction | None, float | None]:

@@ -19,7 +19,7 @@ UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 60480
 PART = re.compile(r"(\d+(?:\.\d+)?)(ms|[smhdw])")
 HISTORY = 7 * UNITS["d"]  # to learn from, where nothing else is said
 STEPS = 5  # of a Prometheus source without a row: no data, unless it is said otherwise
-NANOSECOND = np.timedelta64(1, "ns")
+NANOSECONDS = 1e9
 FEWEST_VERSIONS = 2  # the one in force, and one to go back to
 
 SinkKind = Literal["alertmanager", "webhook", "slack"]
@@ -123,10 +123,12 @@ class WatchConfig:
         if isinstance(limit, int):
             if not steps:
                 raise InputError("no data in rows, of a file", "give a time such as 10m")
-            stopped = limit * int(max(steps) / NANOSECOND)
-        else:
-            stopped = None if limit is None else round(limit * 1e9)
-        return stopped, None if self.forget is None else round(self.forget * 1e9)
+            limit *= float(max(steps) / np.timedelta64(1, "s"))
+        stopped, forgotten = (
+            None if seconds is None else round(seconds * NANOSECONDS)
+            for seconds in (limit, self.forget)
+        )
+        return stopped, forgotten
 
     def fit_options(self) -> FitOptions:
         """How models are fitted: for a watch, hence by the past alone."""
