@@ -685,6 +685,15 @@ def test_rows_that_are_refused_are_told(
     assert all("2024-05-01T00:" in text for text in complaints)
 
 
+def test_a_model_of_other_channels_than_the_first_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.ndjson"
+    path.write_text(ndjson(metrics()[:30]))
+    other = CAPS(train=TRAIN, causal=True).fit(metrics().rename(columns={"load": "cpu"}))
+    watcher = Watcher(lambda name: other, [LineSource(Lines(path), Records(["load"]))], print)
+    with pytest.raises(InputError, match="has the channels cpu, its source gives load"):
+        watcher.run(lambda: False)
+
+
 def test_a_second_watch_on_one_state_refuses(tmp_path: Path) -> None:
     first = WatchState(tmp_path / "state")
     with pytest.raises(InputError, match="another watch"):

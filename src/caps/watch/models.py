@@ -54,9 +54,9 @@ def check_fits(model: FittedModel, name: str, source: Source) -> None:
     fitted = model.fitted_
     if source.channels is not None and source.channels != fitted.names:
         raise InputError(
-            f"the model of {name!r} has the channels {', '.join(fitted.names)}, the queries are "
-            f"called {', '.join(source.channels)}",
-            "name the queries as at the fit: --query NAME=PROMQL",
+            f"the model of {name!r} has the channels {', '.join(fitted.names)}, its source gives "
+            f"{', '.join(source.channels)}",
+            "name queries as at the fit, --query NAME=PROMQL; watch files of other channels apart",
         )
     if source.step is not None and fitted.step != source.step:
         known = "none" if fitted.step is None else duration(fitted.step)

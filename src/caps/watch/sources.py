@@ -81,6 +81,7 @@ class LineSource(Source):
 
     def __init__(self, lines_of: Lines, records: Records, *, name: str = "input") -> None:
         self.lines_of, self.records, self.name = lines_of, records, name
+        self.channels = tuple(records.channels)
         self.restarts, self.newest = lines_of.restarts, 0
         self.complain = records.complain
         records.complain = lambda complaint: self.complain(complaint)
