@@ -48,8 +48,10 @@ def renew(renewal: Renewal) -> dict[str, Any]:
         series = _past(renewal, store)
         every = None if refits.every is None else np.timedelta64(round(refits.every), "s")
         why = renewal.why or reason_to_refit(store, series, every=every, on_drift=refits.on_drift)
-        if why is None or (why == "drift" and refits.review and _waits(store)):
+        if why is None:
             return facts
+        if why == "drift" and refits.review and store.facts.versions[-1] != store.current:
+            return facts  # one waits until somebody puts it in force
         source = entry.source.name if isinstance(entry.source, Path) else "the source's past"
         made = refit(
             store, series, source=source, why=why, keep=refits.keep, judging=renewal.judging
@@ -66,11 +68,6 @@ def _past(renewal: Renewal, store: Store) -> Series:
         return source
     model = CAPS.load(store.folder)
     return read(source, columns=list(model.names_), time=model.time, **model.reading.given())
-
-
-def _waits(store: Store) -> bool:
-    """Whether a version is there that nobody has put in force yet."""
-    return store.facts.versions[-1].name != store.current.name
 
 
 def put_in_force(done: Iterable[dict[str, Any]]) -> None:

@@ -12,6 +12,7 @@ killed one left behind, and removes it.
 
 import ctypes
 import errno
+import fcntl
 import json
 import os
 import re
@@ -23,11 +24,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from caps.errors import InputError
-
-try:
-    import fcntl
-except ImportError:  # without locks, what was left behind stays
-    fcntl = None  # type: ignore[assignment]
 
 MANIFEST = "manifest.json"
 NEW, OLD, LOCK = "new", "old", "lock"  # in the hidden folder
@@ -108,7 +104,7 @@ def replacing_folder(folder: Path, *, kind: str) -> Iterator[Path]:
 
 def clear_leftovers(target: Path) -> None:
     """Remove what killed writes to `target` left behind, and undo an exchange that was cut off."""
-    if fcntl is None or not target.parent.is_dir():
+    if not target.parent.is_dir():
         return
     name = re.compile(rf"\.{re.escape(target.name)}\.[a-z0-9_]{{8}}\.caps")
     for place in [path for path in target.parent.iterdir() if name.fullmatch(path.name)]:
@@ -162,8 +158,7 @@ def _locked(target: Path) -> tuple[Path, int]:
         except FileNotFoundError:  # another writer took it for a leftover
             continue
         with suppress(OSError):  # a file system without locks
-            if fcntl is not None:
-                fcntl.flock(lock, fcntl.LOCK_EX)
+            fcntl.flock(lock, fcntl.LOCK_EX)
         if (place / LOCK).exists():
             return place, lock
         os.close(lock)

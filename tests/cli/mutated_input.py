@@ -8,7 +8,7 @@ from pathlib import Path
 
 from caps import CAPS
 from caps.errors import CapsError
-from caps.watch import Lines, LineSource, Records, Watcher, WatchState
+from caps.watch import Lines, LineSource, Records, WatchConfig, Watcher, WatchState
 from caps.watch.records import Record
 
 ODD = [
@@ -100,7 +100,7 @@ def watched(model: CAPS, rng: random.Random, data: bytes, work: Path) -> Outcome
         records = CountedRecords(model.fitted_.names)
         watcher = Watcher(
             lambda name: model, [LineSource(Lines(path), records)], lambda line: None,
-            lateness=lateness,
+            config=WatchConfig(lateness=lateness),
             state=None if cut is None else WatchState(state),
         )  # fmt: skip
         watcher.remarks.say = lambda what: None  # type: ignore[method-assign]

@@ -118,9 +118,9 @@ def test_a_fleet_leaves_labels_out_and_its_models_remember_the_time(
     (out / "models").mkdir(parents=True)
     (out / "fleet.json").write_text("{}")
     outcome = work(Task(entries[0], options, out, weights))
-    assert outcome.status == "done", outcome.reason
+    assert outcome["status"] == "done", outcome["reason"]
     loaded = CAPS.load(out / "models" / "two")
     assert (loaded.time, loaded.columns) == ("stamp", ["load"])
     again = work(Task(entries[0], ScoreOptions(), out, weights, out / "models"))
-    assert again.status == "done", again.reason
-    assert again.facts["first_time"] == outcome.facts["first_time"]
+    assert again["status"] == "done", again["reason"]
+    assert again["first_time"] == outcome["first_time"]

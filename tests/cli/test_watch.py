@@ -24,7 +24,16 @@ from caps.cli.main import main
 from caps.errors import InputError
 from caps.scoring.spans import EventRules
 from caps.stream.tracker import EventChange, EventTracker
-from caps.watch import Incidents, Lines, LineSource, Records, Watcher, WatchState, Webhook
+from caps.watch import (
+    Incidents,
+    Lines,
+    LineSource,
+    Records,
+    WatchConfig,
+    Watcher,
+    WatchState,
+    Webhook,
+)
 from caps.watch.following import BLOCK, LONGEST
 from caps.watch.remarks import Silence
 from patience import PATIENCE
@@ -316,7 +325,7 @@ def test_alerts_that_did_not_arrive_are_sent_by_the_next_run(
     with HTTPServer(("127.0.0.1", 0), Receiver) as gone:
         nobody = address(gone)
     hook = Webhook(nobody)
-    first = watcher(folder, path, state, printed, sinks=[hook], recovery=5)
+    first = watcher(folder, path, state, printed, sinks=[hook], config=WatchConfig(recovery=5))
     hook.close(patience=0)
     first.run(lambda: False)
     pending = hook.pending()
@@ -673,6 +682,15 @@ def test_rows_that_are_refused_are_told(
         "1 rows refused as far ahead",
     ]
     assert all("2024-05-01T00:" in text for text in complaints)
+
+
+def test_a_model_of_other_channels_than_the_first_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.ndjson"
+    path.write_text(ndjson(metrics()[:30]))
+    other = CAPS(train=TRAIN, causal=True).fit(metrics().rename(columns={"load": "cpu"}))
+    watcher = Watcher(lambda name: other, [LineSource(Lines(path), Records(["load"]))], print)
+    with pytest.raises(InputError, match="has the channels cpu, its source gives load"):
+        watcher.run(lambda: False)
 
 
 def test_a_second_watch_on_one_state_refuses(tmp_path: Path) -> None:

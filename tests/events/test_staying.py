@@ -6,7 +6,7 @@ import pytest
 
 from caps import CAPS
 from caps.events.config import EventConfig
-from caps.events.staying import lasting_shift
+from caps.events.events import lasting_shift
 
 ROWS, START, END = 1200, 500, 800
 CONFIG = EventConfig()

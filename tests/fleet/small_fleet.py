@@ -8,7 +8,7 @@ from typing import Self
 import pandas as pd
 
 from caps.fleet import FleetResult
-from caps.fleet.work import Outcome, Task
+from caps.fleet.work import Row, Task
 from untrained_weights import noisy_wave
 
 ROWS, TRAIN = 480, 320
@@ -45,14 +45,14 @@ class InlineEngine:
     slots = 1
 
     def __init__(self) -> None:
-        self.ended: list[tuple[Task, Outcome]] = []
+        self.ended: list[tuple[Task, Row]] = []
         self.worked: list[str] = []
 
-    def submit(self, function: Callable[[Task], Outcome], task: Task) -> None:
+    def submit(self, function: Callable[[Task], Row], task: Task) -> None:
         self.worked.append(task.entry.id)
         self.ended.append((task, function(task)))
 
-    def collect(self) -> list[tuple[Task, Outcome]]:
+    def collect(self) -> list[tuple[Task, Row]]:
         return [self.ended.pop()]
 
     def __enter__(self) -> Self:

@@ -175,8 +175,8 @@ def test_a_machine_without_the_shared_folder_says_so(settings: FitOptions, tmp_p
 
     entry = Entry("a", read(frame_of(0)), "")
     outcome = work(Task(entry, settings, tmp_path / "elsewhere"))
-    assert outcome.status == "refused"
-    assert "share" in outcome.reason
+    assert outcome["status"] == "refused"
+    assert "share" in outcome["reason"]
 
 
 @pytest.mark.slow

@@ -92,7 +92,7 @@ def test_repeated_times_are_refused_by_name_or_resolved_on_demand() -> None:
     assert first_channel(source, duplicates="keep") == [1.0, 2.0, 3.0, 4.0, 5.0]
     assert first_channel(source, duplicates="first") == [1.0, 2.0, 4.0]
     assert first_channel(source, duplicates="last") == [1.0, 3.0, 5.0]
-    with pytest.raises(InputError, match="'mean' is unknown"):
+    with pytest.raises(InputError, match="duplicates='mean' cannot be used"):
         read(source, duplicates="mean")
 
 

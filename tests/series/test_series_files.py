@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from caps.errors import InputError
-from caps.series import Series, read, scan
+from caps.series import Series, read
 
 LINES = ["time,load,Label", "2024-01-01 00:00,1.5,0", "2024-01-01 01:00,,0", "2024-01-01 02:00,3,1"]
 
@@ -127,8 +127,6 @@ def test_a_wrong_byte_far_down_the_file_is_refused_too(tmp_path: Path) -> None:
         file.write(b"\xff\n")
     with pytest.raises(InputError, match="not written in utf-8"):
         read(path)
-    with pytest.raises(InputError, match="not written in utf-8"):
-        list(scan(path, rows=1000))
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
@@ -163,8 +161,6 @@ def test_missing_files_and_folders_are_refused(tmp_path: Path) -> None:
         read(tmp_path / "nothing.csv")
     with pytest.raises(InputError, match="is a folder"):
         read(tmp_path)
-    with pytest.raises(InputError, match="does not exist"):
-        scan(tmp_path / "nothing.csv")
 
 
 def test_paths_that_cannot_be_opened_are_refused(tmp_path: Path) -> None:
@@ -224,7 +220,6 @@ def test_results_of_a_parquet_file_carry_its_count_of_steps(tmp_path: Path, step
     pq.write_table(pa.table({"time": steps, "load": [1.0, None, 3.0]}), path)
     result = read(path).frame({"score": [1, 2, 3]})
     assert result["time"].tolist() == steps
-    assert list(scan(path, rows=2))[1].frame({"score": [3]}).index.tolist() == [2]
 
 
 @pytest.mark.parametrize(("right", "wrong"), [(b"load", b"l\xffad"), (b"fine", b"f\xffne")])
@@ -251,88 +246,3 @@ def test_parquet_row_numbers_are_ignored(tmp_path: Path) -> None:
     path = tmp_path / "data.parquet"
     pd.DataFrame({"load": [5.0, 6.0]}, index=[3, 9]).to_parquet(path)
     assert read(path).channels == ("load",)
-
-
-@pytest.fixture
-def long_file(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
-    rng = np.random.default_rng(0)
-    rows = 2500
-    seconds = np.cumsum(rng.integers(1, 4, rows)) * 60
-    frame = pd.DataFrame(
-        {
-            "when": pd.Timestamp("2024-06-01") + pd.to_timedelta(seconds, unit="s"),
-            "host": "db-1",
-            "load": np.where(rng.random(rows) < 0.1, np.nan, rng.normal(size=rows)),
-            "errors": rng.integers(0, 9, rows),
-        }
-    )
-    path = tmp_path / f"long.{request.param}"
-    if request.param == "csv":
-        frame.to_csv(path, index=False)
-    else:
-        frame.to_parquet(path, row_group_size=700)
-    return path
-
-
-@pytest.mark.parametrize("long_file", ["csv", "parquet"], indirect=True)
-@pytest.mark.parametrize("rows", [1, 300, 999, 2500, 10_000])
-def test_scanning_equals_reading(long_file: Path, rows: int) -> None:
-    if rows == 1:
-        long_file = _shortened(long_file)
-    whole = read(long_file, timezone="Europe/Berlin")
-    chunks = list(scan(long_file, rows=rows, timezone="Europe/Berlin"))
-    assert max(len(chunk) for chunk in chunks) <= rows
-    assert {chunk.channels for chunk in chunks} == {whole.channels}
-    assert {chunk.timezone for chunk in chunks} == {"Europe/Berlin"}
-    np.testing.assert_array_equal(np.concatenate([c.values for c in chunks]), whole.values)
-    np.testing.assert_array_equal(np.concatenate([c.observed for c in chunks]), whole.observed)
-    np.testing.assert_array_equal(np.concatenate([c.time for c in chunks]), whole.time)
-    frames = [chunk.frame({"score": np.ones(len(chunk))}) for chunk in chunks]
-    pd.testing.assert_frame_equal(pd.concat(frames), whole.frame({"score": np.ones(len(whole))}))
-
-
-def _shortened(path: Path) -> Path:
-    if path.suffix == ".csv":
-        path.write_text("\n".join(path.read_text().splitlines()[:30]))
-    else:
-        pq.write_table(pq.read_table(path).slice(0, 29), path)
-    return path
-
-
-def test_the_first_chunk_decides_how_dates_are_written(tmp_path: Path) -> None:
-    path = write(tmp_path, "time,load\n31/12/2023,1\n01/01/2024,2\n02/01/2024,3\n03/01/2024,4\n")
-    times = np.concatenate([chunk.time for chunk in scan(path, rows=2)])
-    np.testing.assert_array_equal(times, read(path).time)
-
-
-def test_a_chunk_may_be_missing_altogether(tmp_path: Path) -> None:
-    path = write(tmp_path, "step,load\n" + "".join(f"{i},{'' if i > 2 else i}\n" for i in range(6)))
-    chunks = list(scan(path, rows=3, columns="load"))
-    assert [chunk.observed.sum() for chunk in chunks] == [3, 0]
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("time,a\n1,1\n2,1\n1,1\n3,1\n", "from row 2 on, the first row goes back in time"),
-        ("time,a\n1,1\n2,1\n2,1\n3,1\n", "from row 2 on, the first row repeats a time"),
-        ("time,a\n1,1\n2,1\n3,x\n4,1\n", "from row 2 on, column 'a' mixes.*'x' in row 0"),
-        ("time,a\n1,1\n2,1\n3,x\n4,y\n", "from row 2 on, column 'a' holds no numbers"),
-        ("time,a\n2024-01-01,1\n2024-01-02,1\n5,1\n", "counts its time in another way"),
-        ("time,a\n", "the series is empty"),
-    ],
-)
-def test_trouble_in_a_later_chunk_is_refused_with_its_rows(
-    tmp_path: Path, text: str, message: str
-) -> None:
-    with pytest.raises(InputError, match=message):
-        list(scan(write(tmp_path, text), rows=2))
-
-
-def test_repeated_times_across_chunks_may_be_kept(tmp_path: Path) -> None:
-    path = write(tmp_path, "time,a\n1,1\n2,1\n2,1\n3,1\n")
-    assert sum(len(chunk) for chunk in scan(path, rows=2, duplicates="keep")) == 4
-    with pytest.raises(InputError, match="needs the whole file"):
-        scan(path, duplicates="first")
-    with pytest.raises(InputError, match="rows=0"):
-        scan(path, rows=0)

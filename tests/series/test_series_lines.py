@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from caps.errors import InputError
-from caps.series import Series, read, read_many, scan
+from caps.series import Series, read, read_many
 
 
 def write(folder: Path, text: str) -> Path:
@@ -70,20 +70,15 @@ def test_a_short_line_is_refused_with_its_number(tmp_path: Path, text: str, mess
     path = write(tmp_path, text)
     with pytest.raises(InputError, match=message):
         read(path)
-    with pytest.raises(InputError, match=message):
-        list(scan(path, rows=1, columns=[-1], time=False))
 
 
-@pytest.mark.parametrize("rows", [1, 2, 3, 100])
 @pytest.mark.parametrize("clock", [True, False])
-def test_scanning_meets_blank_lines_as_reading_does(tmp_path: Path, rows: int, clock: bool) -> None:
+def test_blank_lines_are_rows_unless_times_say_where_rows_are(tmp_path: Path, clock: bool) -> None:
     lines = ["", "", "1", "", "", "", "2", "", "3", "4"]
     if clock:
         lines = [line and f"2024-01-0{line},{line}" for line in lines]
     path = write(tmp_path, "\n".join(["time,v" if clock else "v", *lines, "", ""]))
-    whole, chunks = read(path), list(scan(path, rows=rows))
-    assert max(len(chunk) for chunk in chunks) <= rows
-    np.testing.assert_array_equal(np.concatenate([c.values for c in chunks]), whole.values)
+    whole = read(path)
     assert [value for value in column(whole) if value is not None] == [1.0, 2.0, 3.0, 4.0]
     assert len(whole) == (4 if clock else 10)
 

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from caps import InputError
-from caps.series import read, read_many, scan
+from caps.series import read, read_many
 
 DAYS = [f"2024-01-{day:02d}" for day in range(1, 29)]
 STAMPS = pd.date_range("2024-03-10 22:00", periods=600, freq="h")
@@ -124,7 +124,6 @@ def test_a_line_that_names_the_delimiter_is_no_header(tmp_path: Path, line: str)
     path = write(tmp_path, f"{line}\nTime{mark}cpu\n2024-01-01{mark}1\n2024-01-02{mark}2\n")
     assert read(path).channels == ("cpu",)
     assert column(path) == [1.0, 2.0]
-    assert [len(each) for each in scan(path, rows=1)] == [1, 1]
 
 
 @pytest.mark.parametrize(
@@ -190,8 +189,6 @@ def test_rows_that_come_newest_first_are_turned_round(tmp_path: Path) -> None:
     assert "the rows come newest first and are read in reverse" in series.notes()
     assert series.frame({"score": np.arange(28)}).index.tolist() == list(range(27, -1, -1))
     assert read(path, sort=True).values[:, 0].tolist() == series.values[:, 0].tolist()
-    with pytest.raises(InputError, match="goes back in time"):
-        list(scan(path))
 
 
 def test_rows_in_no_order_stay_an_error() -> None:

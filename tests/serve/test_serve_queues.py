@@ -11,8 +11,7 @@ from running_service import answering, broken_table, csv_of
 
 from caps.serve import service
 from caps.serve.bodies import Body, Intake
-from caps.serve.cache import Cache
-from caps.serve.pools import Pool
+from caps.serve.pools import Cache, Pool
 from caps.serve.refusals import Refusal
 
 

@@ -86,4 +86,4 @@ def end(play: Played) -> None:
 
 def look(play: Played) -> None:
     """The files are looked at in the next turn."""
-    play.watch.files_looked_at = 0.0
+    play.watch.files.looked_at = 0.0

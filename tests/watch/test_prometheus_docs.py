@@ -13,9 +13,9 @@ from caps.cli.main import main
 from caps.cli.watch import watch
 from caps.watch import alertmanager, grafana_dashboard, read_config, signature, sources
 from caps.watch.alerts import NAMES, TITLES
+from caps.watch.config import STEPS
 from caps.watch.config_file import MANY, ONE, SINK, SOURCE, WATCH
 from caps.watch.prometheus import MOST_POINTS, MOST_VALUES
-from caps.watch.running import STEPS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "prometheus.md").read_text(encoding="utf-8")
 PROSE = " ".join(PAGE.split())

@@ -13,7 +13,7 @@ from caps import CAPS
 from caps.cli.main import main
 from caps.cli.watch import load_models
 from caps.errors import CapsError, InputError
-from caps.watch import Followed, Polling, Prometheus, Watcher, WatchState, series_id
+from caps.watch import Followed, Polling, Prometheus, WatchConfig, Watcher, WatchState, series_id
 from caps.watch.prometheus import MOST_POINTS, MOST_VALUES
 
 MINUTE = 60_000
@@ -53,7 +53,7 @@ class Run:
         )
         watcher = Watcher(
             lambda name: self.model, [source], self.tell, state=WatchState(self.folder),
-            no_data=5 * 60 * 10**9, clock=self.now, recovery=6, **options,
+            config=WatchConfig(no_data=5, recovery=6, **options), clock=self.now,
         )  # fmt: skip
 
         class Killed(BaseException): ...
@@ -203,7 +203,7 @@ def test_a_series_that_stops_is_an_event_and_so_is_its_return(run: Run) -> None:
 def test_a_series_that_is_gone_for_good_is_forgotten(run: Run) -> None:
     gone = lambda moment: values(moment) if row_of(moment) < 742 else None  # noqa: E731
     run.server.series["load"] = [(LABELS, gone), ({**LABELS, "host": "b"}, values)]
-    watcher = run.until(765, forget=15 * 60 * 10**9)
+    watcher = run.until(765, forget=15 * 60)
     assert run.said("no_data", "forgotten") == ["no_data", "forgotten"]
     assert HOST not in watcher.streams
     # An incident that was open is over: nobody can tell how it went on.

@@ -14,8 +14,7 @@ from small_servers import SmallPrometheus
 from caps import CAPS
 from caps.cli.main import main
 from caps.watch import Polling, Prometheus, Watcher, Webhook, grafana_dashboard
-from caps.watch.figures import Figures
-from caps.watch.listening import HEALTH, METRICS, Listener
+from caps.watch.figures import HEALTH, METRICS, Figures, Listener
 
 OWN = re.compile(r"\b(?:caps_watch|process)_\w+")
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from caps.events.events import (
         SEVERITIES as SEVERITIES,
         Event as Event,
+        Silence as Silence,
         find_events as find_events,
     )
     from caps.events.feedback import (
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     )
     from caps.events.kinds import event_kind as event_kind
     from caps.events.match import Nearest as Nearest
-    from caps.events.silence import Silence as Silence
     from caps.events.silencer import Course as Course, Silencer as Silencer
     from caps.events.tables import event_table as event_table, score_table as score_table
 

@@ -10,12 +10,10 @@ from numpy.typing import NDArray
 from caps.arrays import FloatArray
 from caps.errors import InputError
 from caps.events.config import EventConfig, LikenessConfig
-from caps.events.events import Direction, Event, effect, find_events
+from caps.events.events import Direction, Event, Silence, effect, find_events, lasting_shift
 from caps.events.feedback import Example, Feedback, FeedbackBook, Verdict
 from caps.events.match import Nearest, clock, nearest_match
-from caps.events.silence import Silence
 from caps.events.silencer import Silencer
-from caps.events.staying import lasting_shift
 from caps.neighbours import Counterpart, counterpart_of, deviation
 from caps.scoring import Band, EventRules, Fitted, LearnedChannel, Scores, carrying
 from caps.series import Series, write_moment
@@ -146,11 +144,11 @@ class Analysis:
             self._view(channel, span, normal, event.contributions[names[channel]])
             for channel, normal in zip(leading, expected, strict=True)
         )
-        judged = self._judged(span)
-        confirmed = judged is not None and judged.kind is not None
-        kinds = {} if confirmed else self._kinds(leading[0], span, expected[0])
+        judged = self._said(span)[1]
         if judged is not None and judged.kind is not None:
             kinds = {judged.kind: 1.0}
+        else:
+            kinds = self._kinds(leading[0], span, expected[0])
         nearest = self._nearest(leading[0], span)
         kind = next((name for name, share in kinds.items() if share >= self.config.certain), None)
         event = replace(
@@ -210,23 +208,7 @@ class Analysis:
         return Example(tuple(names), values[:, columns], event.start - first, event.end - first)
 
     def _find(self, threshold: float) -> list[Event]:
-        found = self._events(threshold)
-        if self.silencer is None:
-            return found
-        return [replace(event, silence=self._said(event)[0]) for event in found]
-
-    def _judged(self, event: Event) -> Feedback | None:
-        """The newest feedback on an event like this one."""
-        return None if self.silencer is None else self._said(event)[1]
-
-    def _said(self, event: Event) -> tuple[Silence | None, Feedback | None]:
-        assert self.silencer is not None
-        return self.silencer.judged(
-            replace(event, contributions=self._shares(event)), self.scaled, self.scores.overlap
-        )
-
-    def _events(self, threshold: float) -> list[Event]:
-        return find_events(
+        found = find_events(
             self.scores.score,
             threshold,
             self.rules,
@@ -234,6 +216,15 @@ class Analysis:
             causal=self.fitted.causal,
             calibration=self.fitted.calibration,
             time=self.grid.time,
+        )
+        return [replace(event, silence=self._said(event)[0]) for event in found]
+
+    def _said(self, event: Event) -> tuple[Silence | None, Feedback | None]:
+        """Why an event is no alarm, and the newest feedback on one like it."""
+        if self.silencer is None:
+            return None, None
+        return self.silencer.judged(
+            replace(event, contributions=self._shares(event)), self.scaled, self.scores.overlap
         )
 
     def _span(self, number: int) -> Event:
@@ -274,12 +265,7 @@ class Analysis:
         channel, values = self.fitted.channels[column], self.scaled[:, column]
         if not isinstance(channel, LearnedChannel) or channel.memory is None:
             return None  # nothing moved that could be shown
-        match = nearest_match(
-            channel.memory,
-            values,
-            event,
-            self.scores.overlap,
-        )
+        match = nearest_match(channel.memory, values, event, self.scores.overlap)
         if match is None:
             return None
         end = match.start + len(match.values)

@@ -10,13 +10,32 @@ from numpy.typing import NDArray
 from caps.arrays import FloatArray
 from caps.errors import InputError
 from caps.events.config import EventConfig
-from caps.events.silence import Silence
 from caps.scoring import Calibration, EventRules, event_spans, odd_rows
 
 Direction = Literal["up", "down", "both"]
 Severity = Literal["low", "medium", "high"]
+Why = Literal["feedback", "planned"]
 # The most that a p-value of each may be: the same on every series, so that they compare.
 SEVERITIES: Mapping[Severity, float] = {"high": 1e-6, "medium": 1e-4, "low": 1.0}
+
+
+@dataclass(frozen=True, slots=True)
+class Silence:
+    """What keeps an event from being an alarm: feedback on one like it, or a planned event.
+
+    >>> print(Silence("planned", "nightly backup"))
+    No alarm: it lies within the planned event "nightly backup".
+    """
+
+    why: Why
+    name: str  # of the planned event, or the id of the feedback
+    note: str = ""
+
+    def __str__(self) -> str:
+        if self.why == "planned":
+            return f'No alarm: it lies within the planned event "{self.name}".'
+        note = f': "{self.note}"' if self.note else ""
+        return f"No alarm: it is like the event dismissed by feedback {self.name}{note}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,19 +151,10 @@ def find_events(
         peak = start + int(np.lexsort((-alone[start:end], -odd[start:end]))[0])
         score = float(scores[peak])
         p_value = None if calibration is None else float(calibration.event_p_values(score))
-        events.append(
-            Event(number, start, end, peak, score, p_value, **times_of(time, start, end, peak))
-        )
+        times = (None,) * 3 if time is None else time[[start, end - 1, peak]]
+        named = dict(zip(("start_time", "end_time", "peak_time"), times, strict=True))
+        events.append(Event(number, start, end, peak, score, p_value, **named))
     return events
-
-
-def times_of(
-    time: NDArray[np.datetime64] | None, start: int, end: int, peak: int
-) -> dict[str, Any]:
-    """The times of an event in these rows, where there are times."""
-    if time is None:
-        return {}
-    return {"start_time": time[start], "end_time": time[end - 1], "peak_time": time[peak]}
 
 
 def effect(deviation: FloatArray, config: EventConfig) -> tuple[Direction | None, float | None]:
@@ -156,3 +166,30 @@ def effect(deviation: FloatArray, config: EventConfig) -> tuple[Direction | None
     if abs(mean) < config.one_sided * size or size == 0:
         return "both", size
     return ("up" if mean > 0 else "down"), size
+
+
+def lasting_shift(values: FloatArray, start: int, end: int, config: EventConfig) -> float | None:
+    """The level after the rows [start, end) less that before; None where it went back.
+
+    >>> steps = np.repeat([0.0, 5.0], [400, 600]) + np.sin(np.arange(1000.0))
+    >>> round(lasting_shift(steps, 400, 700, EventConfig()))
+    5
+    >>> growth = np.arange(1000.0) / 50
+    >>> lasting_shift(growth + np.sin(np.arange(1000.0)), 400, 700, EventConfig()) is None
+    True
+    """
+    if end - start < config.staying_rows:
+        return None
+    beside = min(end - start, config.staying_beside)
+    sides = values[max(0, start - beside) : start], values[end : end + beside]
+    before, after = (side[np.isfinite(side)] for side in sides)
+    if min(len(before), len(after)) < config.staying_rows // 2:
+        return None
+    shift = float(np.median(after) - np.median(before))
+    # What grows evenly is as much higher afterwards as it grew before.
+    half = len(before) // 2
+    pace = float(np.median(before[-half:]) - np.median(before[:half])) / half
+    beyond = min(abs(shift), abs(shift - pace * (end - start + beside)))
+    # Both sides span whole swings, as a rule: their std is no less than that of a cycle.
+    usual = max(float(before.std()), float(after.std()))
+    return shift if beyond > config.staying_size * usual else None

@@ -62,10 +62,7 @@ class Nearest:
 
 
 def nearest_match(
-    memory: Memory,
-    values: FloatArray,
-    event: Event,
-    overlap: TrainingOverlap = NEW,
+    memory: Memory, values: FloatArray, event: Event, overlap: TrainingOverlap = NEW
 ) -> Match | None:
     """What the loudest part of the memory compares the scaled values around the peak with.
 
@@ -77,10 +74,7 @@ def nearest_match(
 
 
 def _matches(
-    memory: Memory,
-    values: FloatArray,
-    event: Event,
-    overlap: TrainingOverlap,
+    memory: Memory, values: FloatArray, event: Event, overlap: TrainingOverlap
 ) -> Iterator[Match]:
     """The nearest of every length and form to the subsequence with the peak in its middle."""
     config, floor = memory.config.neighbours, memory.config.scoring.floor

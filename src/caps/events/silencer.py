@@ -1,16 +1,13 @@
 """Which events are no alarms: those like a dismissed one, and those that were planned."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Self
 
 from caps.arrays import FloatArray
 from caps.events.config import LikenessConfig
-from caps.events.events import Event
+from caps.events.events import Event, Silence
 from caps.events.feedback import Feedback, FeedbackBook
 from caps.events.likeness import Answer, Likeness, Pasts
-from caps.events.silence import Silence
 from caps.jobs import single_products
 from caps.neighbours import TrainingOverlap
 from caps.planned import Planned
@@ -24,16 +21,6 @@ class Course:
     start: int
     alike: dict[str, bool]  # ids of feedback, the newest first; whether a row was like what was odd
     tested: int  # rows before this one were compared
-
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON values."""
-        return {"start": self.start, "alike": self.alike, "tested": self.tested}
-
-    @classmethod
-    def from_dict(cls, facts: Mapping[str, Any]) -> Self:
-        """What `to_dict` described."""
-        alike = {str(id): bool(met) for id, met in facts["alike"].items()}
-        return cls(int(facts["start"]), alike, int(facts["tested"]))
 
 
 @dataclass(frozen=True, eq=False)

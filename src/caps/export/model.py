@@ -198,15 +198,11 @@ def read_description(text: str | None) -> tuple[dict[str, Any], list[np.ndarray]
     if not isinstance(facts, dict) or facts.get("kind") != KIND:
         raise ArtifactError("it holds no description by CAPS", "name a file of caps export")
     version = facts.get("version")
-    if not isinstance(version, int) or version > VERSION:
+    if version != VERSION:  # the calibration of an older one belongs to another way of scoring
+        newer = not isinstance(version, int) or version > VERSION
         raise ArtifactError(
-            f"it has format version {version!r}, this CAPS reads up to {VERSION}",
-            "upgrade caps-tsad",
-        )
-    if version < VERSION:  # its calibration belongs to another way of scoring
-        raise ArtifactError(
-            f"it has format version {version}, this CAPS reads from {VERSION} on",
-            "fit the model and export it again, or score it with the older caps-tsad",
+            f"it has format version {version!r}, this CAPS reads {VERSION}",
+            "upgrade caps-tsad" if newer else "fit the model and export it again",
         )
     rows = [base64.b64decode(bank, validate=True) for bank in facts["banks"]]
     return facts, [np.frombuffer(bank, dtype="<f4").astype(np.float32) for bank in rows]

@@ -14,7 +14,7 @@ from caps.errors import InputError
 from caps.fleet.plan import Entry
 from caps.fleet.summary import render_summary
 from caps.fleet.tables import PARQUET, series_columns, write_part
-from caps.fleet.work import JOURNAL, MODELS, Outcome, ScoreOptions, Task, work
+from caps.fleet.work import JOURNAL, MODELS, Row, ScoreOptions, Task, ended, work
 from caps.jobs import Engine, EngineName, Lost, open_engine, run_tasks
 from caps.json_text import parse_json
 from caps.replacing import check_room
@@ -132,7 +132,7 @@ def _carry_out(
     _claim(out, job, options, len(tasks))
     finished = {task.entry.id: task.finished() for task in tasks}
     rows = {
-        id: _row(Outcome(id, "done", facts), 0)
+        id: {**ended(id, "done", **facts), "attempts": 0}
         for id, facts in finished.items()
         if facts is not None
     }
@@ -140,11 +140,16 @@ def _carry_out(
     skipped, failed = len(rows), 0
     if remaining:
         with open_engine(engine, workers=workers, ray_address=ray_address) as opened:
-            for task, ended, attempts in run_tasks(
-                remaining, work, opened, retries=retries, failed=_may_be_tried_again
+            for task, row, attempts in run_tasks(
+                remaining,
+                work,
+                opened,
+                retries=retries,
+                failed=lambda row: isinstance(row, Lost) or row["status"] == "failed",
             ):
                 id = task.entry.id
-                rows[id] = _row(_blamed(id, ended) if isinstance(ended, Lost) else ended, attempts)
+                found = _blamed(id, row) if isinstance(row, Lost) else row
+                rows[id] = {**found, "attempts": attempts}
                 failed += rows[id]["status"] != "done"
                 if progress is not None:
                     text = f"{len(rows)} of {len(tasks)} series"
@@ -157,16 +162,12 @@ def _carry_out(
     return result
 
 
-def _may_be_tried_again(result: Outcome | Lost) -> bool:
-    return isinstance(result, Lost) or result.status == "failed"
-
-
-def _blamed(id: str, lost: Lost) -> Outcome:
+def _blamed(id: str, lost: Lost) -> Row:
     """A series whose work could not tell how it ended."""
     reason = f"its process died ({lost.problem}; out of memory?)"
     if lost.kind == "error":  # the work itself never raises: it could not be loaded there
         reason = f"the work does not run there: {lost.problem}"
-    return Outcome(id, "failed", reason=reason)
+    return ended(id, "failed", reason)
 
 
 def _claim(out: Path, job: str, options: FitOptions | ScoreOptions, series: int) -> None:
@@ -190,11 +191,6 @@ def _claim(out: Path, job: str, options: FitOptions | ScoreOptions, series: int)
         "options": options.to_dict(),
     }
     write_text(journal, json.dumps(facts, indent=1) + "\n")
-
-
-def _row(outcome: Outcome, attempts: int) -> dict[str, Any]:
-    head = {"series": outcome.id, "status": outcome.status, "reason": outcome.reason or None}
-    return {**head, "attempts": attempts, **outcome.facts}
 
 
 def _rank(row: dict[str, Any]) -> tuple[bool, float, int, str]:

@@ -82,17 +82,15 @@ class Task:
             return None
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """How the work on one series ended; `refused` is bad input, which no retry mends."""
-
-    id: str
-    status: Status
-    facts: dict[str, Any] = field(default_factory=dict)
-    reason: str = ""
+Row = dict[str, Any]  # of the table of series: its status among other facts
 
 
-def work(task: Task) -> Outcome:
+def ended(id: str, status: Status, reason: str | None = None, **facts: Any) -> Row:
+    """How the work on one series ended; "refused" is bad input, which no retry mends."""
+    return {"series": id, "status": status, "reason": reason, **facts}
+
+
+def work(task: Task) -> Row:
     """Fit or score one series. Never raises on what one series can do wrong."""
     try:
         if not (task.out / JOURNAL).is_file():
@@ -102,12 +100,12 @@ def work(task: Task) -> Outcome:
             )
         facts = _fitted(task) if task.models is None else _scored(task)
     except InputError as error:
-        return Outcome(task.entry.id, "refused", reason=str(error))
+        return ended(task.entry.id, "refused", str(error))
     except CapsError as error:
-        return Outcome(task.entry.id, "failed", reason=str(error))
+        return ended(task.entry.id, "failed", str(error))
     except Exception as error:
-        return Outcome(task.entry.id, "failed", reason=f"{type(error).__name__}: {error}")
-    return Outcome(task.entry.id, "done", facts)
+        return ended(task.entry.id, "failed", f"{type(error).__name__}: {error}")
+    return ended(task.entry.id, "done", **facts)
 
 
 def _fitted(task: Task) -> dict[str, Any]:

@@ -161,12 +161,10 @@ class Report:
             raise InputError(
                 f"scores reach from {known.min():g} to {known.max():g}", "give scores in [0, 1]"
             )
-        if not 0 <= self.training_end <= rows:
-            raise InputError(f"training_end is {self.training_end}", f"give 0 to {rows}")
-        if not 0 <= self.training_start <= self.training_end:
-            raise InputError(
-                f"training_start is {self.training_start}", f"give 0 to {self.training_end}"
-            )
+        trained = self.training_start, self.training_end
+        if not 0 <= trained[0] <= trained[1] <= rows:
+            problem = f"training_start is {trained[0]}, training_end is {trained[1]}"
+            raise InputError(problem, f"give rows in order, 0 to {rows}")
         numbers = [event.number for event in self.events]
         if len(set(numbers)) < len(numbers):
             raise InputError("two events have the same id", "number the events")

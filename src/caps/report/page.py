@@ -138,7 +138,8 @@ def summary(report: Report, timeline: Timeline) -> str:
     span = timeline.lasting(first, len(report))
     if first and trained[0]:  # rows on either side
         span = f"{len(report) - trained[1] + trained[0]:,} rows beside the training part"
-    during = [event for event in report.events if not first or not _within(event, trained)]
+    learned = range(*trained) if first else ()
+    during = [event for event in report.events if event.start not in learned]
     earlier = len(report.events) - len(during)
     more = " more" if during else ""
     in_training = f" The training part holds {earlier:,}{more}." if earlier else ""
@@ -157,10 +158,6 @@ def _no_alarms(report: Report) -> str:
     words = (("planned", "planned"), ("feedback", "like others that were dismissed"))
     told = [f"{why.count(each)} {text}" for each, text in words if each in why]
     return f" {' and '.join(told)}: no alarms." if told else ""
-
-
-def _within(event: EventCard, rows: tuple[int, int]) -> bool:
-    return rows[0] <= event.start < rows[1]
 
 
 def _which(event: EventCard, timeline: Timeline, events: int) -> str:

@@ -6,7 +6,6 @@ from caps.lazy import on_first_use
 
 if TYPE_CHECKING:
     from caps.series.files import need_pyarrow as need_pyarrow
-    from caps.series.gaps import bridge as bridge
     from caps.series.layout import is_time_name as is_time_name
     from caps.series.moments import (
         Time as Time,
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
         Format as Format,
         read as read,
         read_many as read_many,
-        scan as scan,
     )
     from caps.series.reassembly import (
         Reassembly as Reassembly,
@@ -39,6 +37,7 @@ if TYPE_CHECKING:
     from caps.series.series import Series as Series
     from caps.series.windows import (
         SlidingWindows as SlidingWindows,
+        bridge as bridge,
         chunked_windows as chunked_windows,
         pad_short as pad_short,
         sliding_windows as sliding_windows,

@@ -23,15 +23,10 @@ from caps.series.layout import (
 from caps.series.ordering import NEWEST_FIRST, OutOfOrder, newest_first, ordered_rows
 from caps.series.origin import Origin, Rows
 from caps.series.series import Series
-from caps.series.summer_time import summer_time
 from caps.series.tables import Table
-from caps.series.timestamps import Instants, TimeFormat, read_times
+from caps.series.timestamps import Instants, read_times, summer_time
 
 _USE_COLUMN = "to use it as a channel, name it in columns="
-
-
-class NoRows(InputError):
-    """A table, or a chunk of one, without a row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +39,6 @@ class Draft:
     series: Series
     moments: NDArray[Any] | None
     time: TimeColumn | None
-    time_format: TimeFormat
 
     def take(self, rows: Rows) -> "Draft":
         """Some of the rows."""
@@ -72,11 +66,11 @@ def draft(table: Table, request: Request) -> Draft:
         table = table.without_blank()
         time = find_time(table, request) if table.rows else None
     if table.rows == 0:
-        raise NoRows("the series is empty", "give at least two rows and a column of numbers")
+        raise InputError("the series is empty", "give at least two rows and a column of numbers")
     instants = None
     clock_remarks: list[str] = []
     if time is not None:
-        instants = read_times(time.column, time.title, request.time_format)
+        instants = read_times(time.column, time.title, request.reading)
         instants, clock_remarks = _with_summer_time(instants, time, request)
     channels, values, remarks = _channels(table, request, time)
     remarks = [*table.remarks, *clock_remarks, *remarks]
@@ -96,17 +90,14 @@ def draft(table: Table, request: Request) -> Draft:
         origin=_origin(table, time, instants),
         remarks=tuple(remarks),
     )
-    if instants is None:
-        return Draft(series, None, None, request.time_format)
-    moments = instants.counter if instants.time is None else instants.time
-    return Draft(series, moments, time, instants.format)
+    return Draft(series, None if instants is None else instants.moments, time)
 
 
 def _with_summer_time(
     instants: Instants, time: TimeColumn, request: Request
 ) -> tuple[Instants, list[str]]:
     """Local times whose clocks were set back, in the zone that this gives away."""
-    strict = not (request.reading.sort or request.part) and request.reading.duplicates == "error"
+    strict = not request.reading.sort and request.reading.duplicates == "error"
     if instants.time is None or instants.timezone is not None or not strict:
         return instants, []
     found = summer_time(instants.time)
@@ -129,13 +120,11 @@ def check(unchecked: Draft, request: Request) -> Series:
             name=unchecked.time.title,
             sort=request.reading.sort,
             duplicates=request.reading.duplicates,
-            reverse=not request.part,
         )
         series = series if rows is None else series.take(rows)
-        if not (request.part or request.reading.sort) and newest_first(unchecked.moments):
+        if not request.reading.sort and newest_first(unchecked.moments):
             series = replace(series, remarks=(*series.remarks, NEWEST_FIRST))
-    if not request.part:
-        _refuse_useless(series, request.minimum_rows)
+    _refuse_useless(series, request.minimum_rows)
     series = _mask_infinite(series)
     series.values.flags.writeable = False
     series.observed.flags.writeable = False

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 Column: TypeAlias = "nw.Series[Any] | NDArray[Any]"
 
-POINT = Marks()
 _EXACT_INTEGERS = 2**53
 _IN_NUMBERS = frozenset("0123456789+-.,")  # what starts with one of them is worth a closer look
 
@@ -59,12 +58,6 @@ def is_number(column: Column) -> bool:
     if isinstance(column, np.ndarray):
         return column.dtype.kind in "iuf"
     return column.dtype.is_numeric()
-
-
-def numbers(column: Column, name: str) -> FloatArray | None:
-    """The column as float64, or None when it holds no numbers at all (text, dates)."""
-    found = quantities(column, name, POINT)
-    return None if found is None else found.values
 
 
 def quantities(column: Column, name: str, marks: Marks) -> Quantities | None:
@@ -125,7 +118,7 @@ def _of_objects(values: list[Any], name: str, marks: Marks) -> Quantities | None
     if misfit < 0:
         return Quantities(array)
     like_number = isinstance(values[misfit], str) and values[misfit].lstrip()[:1] in _IN_NUMBERS
-    if like_number and all(map(_is_text, values)):
+    if like_number and all(map(is_text, values)):
         written = [row for row, value in enumerate(values) if _is_written(value)]
         found = read_quantities([values[row] for row in written], marks)
         if found is not None:
@@ -158,7 +151,8 @@ def _refuse_commas(value: object, name: str, row: int) -> None:
     )
 
 
-def _is_text(value: object) -> bool:
+def is_text(value: object) -> bool:
+    """Whether it is text, or missing."""
     return isinstance(value, str) or is_missing(value)
 
 

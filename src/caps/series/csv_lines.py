@@ -35,33 +35,27 @@ class Body(io.TextIOBase):
         return ""
 
 
-class Records:
-    """The rows of a CSV file one by one, with their lines; read only as far as asked for."""
+def blank_lines(
+    text: TextIO, delimiter: str, rows: Iterable[int], skipped: int, header: bool, width: int
+) -> dict[int, int]:
+    """The lines of the blank ones among some ascending rows of a CSV file; a short one is an error.
 
-    def __init__(self, text: TextIO, delimiter: str, *, skipped: int, header: bool, width: int):
-        """`skipped` lines were read already; `width` is how many fields a whole row has."""
-        self.reader = csv.reader(text, delimiter=delimiter)
-        self.skipped, self.width = skipped, width
-        self.row = -2 if header else -1  # the last one read
-        self.fields: list[str] = []
-
-    def blank(self, rows: Iterable[int]) -> dict[int, int]:
-        """The blank lines among the rows, in ascending order, by row; a short row is an error."""
-        found = {}
-        for row in rows:
-            while self.row < row:
-                self.fields = next(self.reader, self.fields)
-                self.row += 1
-            line = self.skipped + self.reader.line_num
-            if _is_blank(self.fields, self.width):
-                found[row] = line
-            elif len(self.fields) < self.width:
-                raise InputError(
-                    f"line {line} has {len(self.fields)} of {self.width} fields",
-                    "complete the line, or take it out: which of its values are missing is not "
-                    "known",
-                )
-        return found
+    `skipped` lines were read already; `width` is how many fields a whole row has.
+    """
+    reader = csv.reader(text, delimiter=delimiter)
+    found, fields, at = {}, list[str](), -2 if header else -1
+    for row in rows:
+        while at < row:
+            fields, at = next(reader, fields), at + 1
+        line = skipped + reader.line_num
+        if _is_blank(fields, width):
+            found[row] = line
+        elif len(fields) < width:
+            raise InputError(
+                f"line {line} has {len(fields)} of {width} fields",
+                "complete the line, or take it out: which of its values are missing is not known",
+            )
+    return found
 
 
 def _is_blank(fields: list[str], width: int) -> bool:

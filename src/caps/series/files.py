@@ -1,4 +1,4 @@
-"""CSV and Parquet files, whole or in chunks of rows."""
+"""CSV and Parquet files."""
 
 import bz2
 import csv
@@ -6,12 +6,11 @@ import gzip
 import lzma
 import re
 import stat
-import string
 import warnings
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -19,7 +18,7 @@ import narwhals as nw
 import numpy as np
 
 from caps.errors import InputError
-from caps.series.csv_lines import Body, Records
+from caps.series.csv_lines import Body, blank_lines
 from caps.series.options import ReadOptions
 from caps.series.origin import Origin
 from caps.series.quantities import (
@@ -39,7 +38,6 @@ _HALF_DAY = re.compile(r"\s[AP]M$", re.IGNORECASE)
 _QUOTED_COMMA = re.compile(r'"[-+]?[\d.]*,\d+"')
 HEAD_LINES = 50
 LONGEST_SHOWN = 200  # characters of a path in a message
-_NO_MARKS = '\r\n\0"' + string.ascii_letters + string.digits
 _OPENERS: dict[str, Callable[..., Any]] = {
     ".gz": gzip.open,
     ".bz2": bz2.open,
@@ -59,53 +57,16 @@ class _Layout:
     remarks: tuple[str, ...] = ()
 
 
-def check_marks(form: ReadOptions) -> None:
-    """Refuse marks that cannot stand in a CSV file, or not beside each other."""
-    # Commas in quotes can be delimiters and decimal marks; other marks never are both.
-    cuts_decimals = form.decimal == form.delimiter and form.decimal != ","
-    rules = {
-        "delimiter": (
-            form.delimiter is None or _is_mark(form.delimiter),
-            "give one character, such as ; or a tab",
-        ),
-        "decimal": (
-            form.decimal is None or (_is_mark(form.decimal) and not cuts_decimals),
-            "give one character that is not the delimiter, such as , or .",
-        ),
-        "thousands": (
-            form.thousands is None
-            or (_is_mark(form.thousands) and form.thousands != (form.decimal or ".")),
-            "give one character that is not the decimal mark, such as , or .",
-        ),
-        "header": (form.header in (None, True, False), "give True, False or None"),
-        "encoding": (isinstance(form.encoding, str), 'give a name such as "utf-8" or "cp1252"'),
-    }
-    for name, (holds, remedy) in rules.items():
-        if not holds:
-            raise InputError(f"{name}={getattr(form, name)!r} cannot be used", remedy)
-
-
 def read_file(path: Path, form: ReadOptions) -> Table:
     """The whole file as a table."""
-    existing(path)
+    _check_readable(path)
     if is_parquet(path):
-        with _parquet(path) as file:
-            return _arrow_rows(file.read(), 0)
+        return _parquet_table(path)
     with _csv_errors(path, form):
-        (table,) = _csv_tables(path, form)
-        return table
+        return _csv_table(path, form)
 
 
-def file_chunks(path: Path, form: ReadOptions, rows: int) -> Iterator[Table]:
-    """The file in tables of at most `rows` rows."""
-    if is_parquet(path):
-        yield from _parquet_chunks(path, rows)
-        return
-    with _csv_errors(path, form):
-        yield from _csv_tables(path, form, rows)
-
-
-def existing(path: Path) -> None:
+def _check_readable(path: Path) -> None:
     """Refuse a path that is no file, or an empty or unreadable one."""
     try:
         mode = path.stat().st_mode
@@ -135,8 +96,7 @@ def is_parquet(path: Path) -> bool:
         return file.read(4) == b"PAR1"
 
 
-def _csv_tables(path: Path, form: ReadOptions, rows: int | None = None) -> Iterator[Table]:
-    """The file in tables of at most `rows` rows, or as one."""
+def _csv_table(path: Path, form: ReadOptions) -> Table:
     import pandas as pd  # half a second that other tables do without
 
     layout = _csv_layout(path, form)
@@ -144,14 +104,7 @@ def _csv_tables(path: Path, form: ReadOptions, rows: int | None = None) -> Itera
         _text(path, form, layout.skipped) as text,
         _text(path, form, layout.skipped) as again,
     ):
-        records = Records(
-            again,
-            layout.delimiter,
-            skipped=layout.skipped,
-            header=layout.header,
-            width=len(layout.names),
-        )
-        read = pd.read_csv(
+        frame = pd.read_csv(
             Body(text),
             sep=layout.delimiter,
             names=layout.names,
@@ -160,22 +113,15 @@ def _csv_tables(path: Path, form: ReadOptions, rows: int | None = None) -> Itera
             index_col=False,
             skip_blank_lines=False,  # they are rows too
             low_memory=False,  # one type for each column, not one for each block of lines
-            chunksize=rows,
         )
-        for frame in [read] if rows is None else read:
-            yield replace(_pandas_rows(frame, records), marks=layout.marks, remarks=layout.remarks)
-
-
-def _pandas_rows(frame: Any, records: Records) -> Table:
+        # Only a row whose last value is missing can be blank or short.
+        odd = np.flatnonzero(frame.iloc[:, -1].isna()).tolist()
+        blank = blank_lines(
+            again, layout.delimiter, odd, layout.skipped, layout.header, len(layout.names)
+        )
     columns = {name: nw.from_native(frame[name], series_only=True) for name in frame.columns}
     origin = Origin(library=nw.Implementation.PANDAS, index=frame.index)
-    # Only a row whose last value is missing can be blank or short.
-    odd = np.flatnonzero(frame.iloc[:, -1].isna())
-    first = int(frame.index[0]) if len(odd) else 0
-    blank = records.blank((odd + first).tolist())
-    return Table(
-        columns, origin, from_file=True, blank={row - first: line for row, line in blank.items()}
-    )
+    return Table(columns, origin, None, True, blank, layout.remarks, layout.marks)
 
 
 def _csv_layout(path: Path, form: ReadOptions) -> _Layout:
@@ -255,11 +201,6 @@ def _refuse_binary(path: Path, encoding: str) -> None:
         raise InputError(f"{path} is no text file", "export the table as CSV or Parquet")
 
 
-def _is_mark(text: object) -> bool:
-    """Whether it is one character that can stand between or inside numbers."""
-    return isinstance(text, str) and len(text) == 1 and text.isascii() and text not in _NO_MARKS
-
-
 def _delimiter(lines: list[str], decimal: str | None) -> str:
     """The delimiter that cuts every line into the same number of fields, and into most."""
     # The last line read may be cut off inside a quoted field.
@@ -334,29 +275,17 @@ def need_pyarrow(what: str) -> tuple[Any, Any]:
     return pa, pq
 
 
-@contextmanager
-def _parquet(path: Path) -> Iterator[Any]:
+def _parquet_table(path: Path) -> Table:
     pa, pq = need_pyarrow("reading Parquet")
     try:
-        # Without pre-buffering a row group is decoded batch by batch.
-        yield pq.ParquetFile(path, pre_buffer=False, buffer_size=1 << 20)
+        return _arrow_rows(pq.ParquetFile(path, pre_buffer=False).read())
     except (pa.lib.ArrowException, OSError, UnicodeDecodeError) as error:
         raise InputError(
             f"{path} is no readable Parquet file ({error})", "write it again"
         ) from None
 
 
-def _parquet_chunks(path: Path, rows: int) -> Iterator[Table]:
-    import pyarrow as pa  # an extra, a tenth of a second to import
-
-    first_row = 0
-    with _parquet(path) as file:
-        for batch in file.iter_batches(batch_size=rows):
-            yield _arrow_rows(pa.Table.from_batches([batch]), first_row)
-            first_row += batch.num_rows
-
-
-def _arrow_rows(table: Any, first_row: int) -> Table:
+def _arrow_rows(table: Any) -> Table:
     """Arrow columns whose results go back as pandas: a file belongs to no library."""
     import pandas as pd  # half a second that other tables do without
 
@@ -365,5 +294,5 @@ def _arrow_rows(table: Any, first_row: int) -> Table:
     columns = {name: nw.from_native(table[name], series_only=True) for name in names}
     for column in columns.values():
         _ = column.dtype  # fails here, and not later, where the name of a zone is damaged
-    index = pd.RangeIndex(first_row, first_row + table.num_rows)
-    return Table(columns, Origin(library=nw.Implementation.PANDAS, index=index), from_file=True)
+    origin = Origin(library=nw.Implementation.PANDAS, index=pd.RangeIndex(table.num_rows))
+    return Table(columns, origin, from_file=True)

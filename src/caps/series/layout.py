@@ -12,7 +12,7 @@ from caps.errors import InputError, UnknownColumn
 from caps.series.columns import Column, is_temporal
 from caps.series.options import ReadOptions
 from caps.series.tables import Table, as_array
-from caps.series.timestamps import TimeFormat, looks_like_dates
+from caps.series.timestamps import looks_like_dates
 
 TIME_NAMES = frozenset(
     {"date", "datetime", "ds", "epoch", "time", "times", "timestamp", "timestamps", "ts"}
@@ -30,14 +30,12 @@ _UNNAMED = re.compile(r"|Unnamed: \d+|__index_level_\d+__")
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What the user asks of a table; `part` marks a chunk of a longer series."""
+    """What the user asks of a table."""
 
     time: Any = None  # a name, False for none, an array, or None: find it
     columns: tuple[str | int, ...] | None = None
     reading: ReadOptions = field(default_factory=ReadOptions)
     minimum_rows: int = 2
-    time_format: TimeFormat = field(default_factory=TimeFormat)  # as far as it is known
-    part: bool = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.minimum_rows, int) or self.minimum_rows < 1:

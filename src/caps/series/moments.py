@@ -8,7 +8,8 @@ from typing import Literal, cast
 import numpy as np
 
 from caps.errors import InputError
-from caps.series.timestamps import TimeArray, TimeFormat, read_times, to_nanoseconds
+from caps.series.options import ReadOptions
+from caps.series.timestamps import TimeArray, read_times, to_nanoseconds
 
 Time = int | float | str | date | np.datetime64
 Unit = Literal["D", "m", "s", "ms", "us", "ns"]
@@ -92,7 +93,7 @@ def _nanoseconds(time: Time, timezone: str | None) -> int:
 def _as_column(time: Time, timezone: str | None) -> int:
     """The long way, as for a column of a table."""
     column = np.array([time], dtype=object) if isinstance(time, str | date) else np.array([time])
-    read = read_times(column, _COLUMN, TimeFormat(timezone=timezone)).time
+    read = read_times(column, _COLUMN, ReadOptions(timezone=timezone)).time
     if read is None:
         raise InputError("it counts steps", "give a time")
     return int(read[0].astype(np.int64))

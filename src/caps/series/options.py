@@ -4,6 +4,7 @@ A field added here is a keyword argument of `read`, an option of every command t
 a field of uploads and part of saved models.
 """
 
+import string
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Annotated, Any, Literal, Self, get_args, get_type_hints
@@ -15,6 +16,8 @@ from caps.series.quantities import Marks
 Duplicates = Literal["error", "keep", "first", "last"]
 Unit = Literal["s", "ms", "us", "ns"]
 DUPLICATES: tuple[Duplicates, ...] = get_args(Duplicates)
+UNITS: tuple[Unit, ...] = get_args(Unit)
+_NO_MARKS = '\r\n\0"' + string.ascii_letters + string.digits
 _SPOKEN = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";"}  # which shells make hard
 
 
@@ -78,12 +81,33 @@ class ReadOptions:
             value = getattr(self, name)
             if isinstance(value, str):
                 object.__setattr__(self, name, _SPOKEN.get(value, value))
-        if not isinstance(self.sort, bool):
-            raise InputError(f"sort={self.sort!r}", "give True or False")
-        if self.duplicates not in DUPLICATES:
-            raise InputError(
-                f"duplicates={self.duplicates!r} is unknown", f"give one of {', '.join(DUPLICATES)}"
-            )
+        for name, (holds, remedy) in self._rules().items():
+            if not holds:
+                raise InputError(f"{name}={getattr(self, name)!r} cannot be used", remedy)
+        if self.timezone is not None:
+            check_zone(self.timezone)
+
+    def _rules(self) -> dict[str, tuple[bool, str]]:
+        """For options of few or short values: whether theirs will do, and what else would."""
+        # Commas in quotes can be delimiters and decimal marks; other marks never are both.
+        cuts_decimals = self.decimal == self.delimiter and self.decimal != ","
+        groups_decimals = self.thousands == (self.decimal or ".")
+        return {
+            "sort": (isinstance(self.sort, bool), "give True or False"),
+            "duplicates": (self.duplicates in DUPLICATES, f"give one of {', '.join(DUPLICATES)}"),
+            "unit": (self.unit in (None, *UNITS), f"give one of {', '.join(UNITS)}"),
+            "delimiter": (_is_mark(self.delimiter), "give one character, such as ; or a tab"),
+            "decimal": (
+                _is_mark(self.decimal) and not (self.decimal and cuts_decimals),
+                "give one character that is not the delimiter, such as , or .",
+            ),
+            "thousands": (
+                _is_mark(self.thousands) and not groups_decimals,
+                "give one character that is not the decimal mark, such as , or .",
+            ),
+            "header": (self.header in (None, True, False), "give True, False or None"),
+            "encoding": (isinstance(self.encoding, str), 'give a name such as "utf-8" or "cp1252"'),
+        }
 
     @property
     def marks(self) -> Marks:
@@ -111,6 +135,27 @@ class ReadOptions:
         """The options that `to_dict` described; other or missing keys are errors."""
         check_keys(facts, cls, "reading options")
         return cls(**facts)
+
+
+def check_zone(zone: object) -> None:
+    """Refuse what is no time zone."""
+    import pandas as pd  # half a second that arrays do without
+
+    try:
+        if not isinstance(zone, str):
+            raise ValueError
+        pd.Timestamp(0, tz=zone)
+    except (LookupError, ValueError, OSError):
+        raise InputError(
+            f"timezone={zone!r} is unknown", "give a name such as Europe/Berlin or UTC"
+        ) from None
+
+
+def _is_mark(text: object) -> bool:
+    """Whether it is one character that can stand between or inside numbers, or none is given."""
+    if text is None:
+        return True
+    return isinstance(text, str) and len(text) == 1 and text.isascii() and text not in _NO_MARKS
 
 
 _HINTS = get_type_hints(ReadOptions, include_extras=True)

@@ -18,23 +18,16 @@ class OutOfOrder(InputError):
 
 
 def ordered_rows(
-    moments: NDArray[Any],
-    *,
-    name: str,
-    sort: bool,
-    duplicates: Duplicates,
-    reverse: bool = False,
+    moments: NDArray[Any], *, name: str, sort: bool, duplicates: Duplicates
 ) -> NDArray[np.intp] | None:
     """The rows to take, in order; None when all rows are good as they are.
-
-    `reverse` lets rows come newest first.
 
     >>> ordered_rows(np.array([3, 1, 2]), name="time", sort=True, duplicates="error")
     array([1, 2, 0])
     """
     order = None
     backwards = moments[1:] < moments[:-1]
-    if reverse and not sort and newest_first(moments):
+    if not sort and newest_first(moments):
         order = np.arange(len(moments))[::-1]
         moments = moments[order]
     elif backwards.any():

@@ -47,7 +47,10 @@ class Origin:
         elif self.time_name is not None and time is not None:
             head[self.time_name] = time if timezone is None else Zoned(time, timezone)
         if self.library is None:
-            return {name: _as_numpy(column) for name, column in {**head, **columns}.items()}
+            return {  # numpy knows no zones: times stay in UTC
+                name: np.asarray(column.utc if isinstance(column, Zoned) else column)
+                for name, column in {**head, **columns}.items()
+            }
         import narwhals as nw  # a tenth of a second that arrays do without
 
         if self.library is nw.Implementation.PANDAS:
@@ -80,11 +83,6 @@ class Zoned:
 
     utc: TimeArray
     zone: str
-
-
-def _as_numpy(column: Any) -> NDArray[Any]:
-    """As numpy, which knows no zones: times stay in UTC."""
-    return np.asarray(column.utc if isinstance(column, Zoned) else column)
 
 
 def _as_narwhals(name: str, column: Any, library: Any) -> "nw.Series[Any]":

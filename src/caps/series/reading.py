@@ -1,7 +1,7 @@
-"""`read`, `read_many` and `scan`: the ways into CAPS."""
+"""`read` and `read_many`: the ways into CAPS."""
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, TypedDict, Unpack
@@ -9,14 +9,13 @@ from typing import Any, Literal, TypedDict, Unpack
 import numpy as np
 
 from caps.errors import InputError
-from caps.series.assembly import Draft, NoRows, assemble, check, draft
+from caps.series.assembly import assemble, check, draft
 from caps.series.columns import is_missing, to_list
-from caps.series.files import check_marks, existing, file_chunks, read_file
+from caps.series.files import read_file
 from caps.series.layout import Request, resolve
 from caps.series.options import Duplicates, ReadOptions, Unit
 from caps.series.series import Series
 from caps.series.tables import Table, table_of
-from caps.series.timestamps import TimeFormat
 
 Names = str | int | Iterable[str | int]
 
@@ -63,8 +62,9 @@ def read(
     >>> series.observed[:, 0].tolist()
     [True, False, True]
     """
-    asked = {"sort": sort, "duplicates": duplicates, "minimum_rows": minimum_rows}
-    request = _asked(time, columns, exclude, **asked, **format)
+    request = _asked(
+        time, columns, exclude, minimum_rows, sort=sort, duplicates=duplicates, **format
+    )
     if isinstance(source, Series):
         if time is not None or replace(request, minimum_rows=2) != Request():
             raise InputError("the source is a Series already", "give it without further options")
@@ -90,8 +90,7 @@ def read_many(
     >>> {name: series.values[:, 0].tolist() for name, series in many.items()}
     {'a': [1.0, 3.0], 'b': [2.0, 4.0]}
     """
-    asked = {"sort": sort, "duplicates": duplicates, "minimum_rows": minimum_rows}
-    request = _asked(time, value, (id,), **asked, **format)
+    request = _asked(time, value, (id,), minimum_rows, sort=sort, duplicates=duplicates, **format)
     table = _table(source, request.reading).without_blank()  # such a line has no id
     whole = draft(table, request)
     many = {}
@@ -101,80 +100,6 @@ def read_many(
         except InputError as error:
             raise InputError(f"series {name!r}: {error.problem}", error.remedy) from None
     return many
-
-
-def scan(
-    path: str | os.PathLike[str],
-    *,
-    rows: int = 250_000,
-    time: str | Literal[False] | None = None,
-    columns: Names | None = None,
-    exclude: Names = (),
-    duplicates: Literal["error", "keep"] = "error",
-    **format: Unpack[Format],
-) -> Iterator[Series]:
-    """Read a long CSV or Parquet file as consecutive series of at most `rows` rows.
-
-    Memory stays bounded by `rows`. The first chunk decides which column is the time, how it is
-    written and which columns are channels. Put together, the chunks equal what `read` gives.
-    """
-    request = _asked(time, columns, exclude, duplicates=duplicates, part=True, **format)
-    if rows < 1:
-        raise InputError(f"rows={rows} makes no chunk", "give rows=1 or more")
-    if duplicates not in ("error", "keep"):
-        raise InputError(
-            f"duplicates={duplicates!r} needs the whole file",
-            'give "error" or "keep", or use read',
-        )
-    file = Path(path)
-    existing(file)
-    return _chunks(file_chunks(file, request.reading, rows), request)
-
-
-def _chunks(tables: Iterator[Table], request: Request) -> Iterator[Series]:
-    first_row, last = 0, None
-    for table in tables:
-        try:
-            piece = draft(table, request)
-            series = check(piece, request)
-            _check_continuation(last, piece, request.reading.duplicates)
-        except NoRows:
-            continue
-        except InputError as error:
-            if first_row == 0:
-                raise
-            problem = f"in the chunk from row {first_row} on, {error.problem}"
-            raise InputError(problem, error.remedy) from None
-        yield series
-        last = None if piece.moments is None else piece.moments[-1]
-        first_row += len(series)
-        # Later chunks are read exactly as the first one was understood.
-        request = replace(
-            request,
-            time=False if piece.time is None else piece.time.name,
-            columns=series.channels,
-            reading=replace(request.reading, exclude=()),
-            time_format=piece.time_format,
-        )
-    if first_row == 0:
-        raise InputError("the series is empty", "give at least two rows and a column of numbers")
-
-
-def _check_continuation(last: Any, piece: Draft, duplicates: Duplicates) -> None:
-    if last is None or piece.moments is None:
-        return
-    first = piece.moments[0]
-    if isinstance(first, np.datetime64) != isinstance(last, np.datetime64):
-        raise InputError(
-            f"the first row counts its time in another way ({first} after {last})",
-            "write all times in one way, or give time_format= or unit=",
-        )
-    if first < last or (first == last and duplicates == "error"):
-        what = "goes back in time" if first < last else "repeats a time"
-        raise InputError(
-            f"the first row {what} ({first} after {last})",
-            'sort the file by time, or give duplicates="keep" for repeated times',
-        )
 
 
 def _table(source: Any, reading: ReadOptions) -> Table:
@@ -207,11 +132,9 @@ def _names(names: Names) -> tuple[str | int, ...]:
     return tuple(names)
 
 
-def _asked(time: Any, columns: Names | None, exclude: Names, **options: Any) -> Request:
-    """What is asked of a table; all but `minimum_rows` and `part` are options of reading."""
-    own = {name: options.pop(name) for name in ("minimum_rows", "part") if name in options}
-    reading = ReadOptions(exclude=_names(exclude), **options)
-    check_marks(reading)
-    time_format = TimeFormat(reading.unit, reading.time_format, reading.timezone)
+def _asked(
+    time: Any, columns: Names | None, exclude: Names, minimum_rows: int, **options: Any
+) -> Request:
+    """What is asked of a table."""
     names = None if columns is None else _names(columns)
-    return Request(time, names, reading, time_format=time_format, **own)
+    return Request(time, names, ReadOptions(exclude=_names(exclude), **options), minimum_rows)

@@ -83,20 +83,13 @@ class Reassembly:
             return np.zeros(0)
         self._check_order(starts)
         self._grow(int(starts[-1]) + size)
-        # Either way a row adds up its windows in order of their starts, whatever the calls, and
-        # floating point gives equal sums: window by window, or for all windows from their last
-        # step to their first.
-        if len(starts) < size:
-            for start, window in zip(starts - self._done, scores, strict=True):
-                rows, inside = slice(max(start, 0), start + size), slice(max(-start, 0), size)
-                self._total[rows] += self.weights[inside] * window[inside]
-                self._weight[rows] += self.weights[inside]
-        else:
-            for step in range(size - 1, -1, -1):
-                at = starts + step - self._done
-                known = at >= 0
-                self._total[at[known]] += self.weights[step] * scores[known, step]
-                self._weight[at[known]] += self.weights[step]
+        # From their last step to their first, a row adds up its windows in order of their starts:
+        # whatever the calls, floating point gives equal sums.
+        for step in range(size - 1, -1, -1):
+            at = starts + step - self._done
+            known = at >= 0
+            self._total[at[known]] += self.weights[step] * scores[known, step]
+            self._weight[at[known]] += self.weights[step]
         self._newest = int(starts[-1])
         return self._hand_out(self._newest + 1)
 

@@ -37,10 +37,12 @@ class Scaler:
                 f"centre {self.centre.shape} and scale {self.scale.shape} differ",
                 "give one of each for every channel",
             )
-        if not (np.isfinite(self.centre).all() and np.isfinite(self.scale).all()):
-            raise InputError("a centre or scale is not finite", "fit on observed values")
-        if not (self.scale > 0).all():
-            raise InputError("a scale is not above zero", "fit on observed values")
+        finite = np.isfinite(self.centre) & np.isfinite(self.scale)
+        if not (finite & (self.scale > 0)).all():
+            raise InputError(
+                "a centre or scale is not finite, or a scale not above zero",
+                "fit on observed values",
+            )
         if self.clip is not None and not self.clip > 0:
             raise InputError(f"clip={self.clip}", "give a limit above zero, or None")
 

@@ -2,7 +2,7 @@
 
 import re
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Any, cast
 
@@ -10,9 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caps.errors import InputError
-from caps.series.columns import Column, is_missing, is_number, is_temporal, numbers, to_list
-from caps.series.options import Unit
-from caps.series.quantities import MISSING_WORDS
+from caps.series.columns import (
+    Column,
+    is_missing,
+    is_number,
+    is_temporal,
+    is_text,
+    quantities,
+    to_list,
+)
+from caps.series.options import ReadOptions, Unit, check_zone
+from caps.series.quantities import MISSING_WORDS, Marks
 
 if TYPE_CHECKING:
     import pandas as pd  # half a second that arrays do without
@@ -25,6 +33,13 @@ NANOSECONDS: dict[Unit, int] = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 EPOCH_FROM: dict[Unit, float] = {"ns": 1e17, "us": 1e14, "ms": 1e11, "s": 1e8}
 _FIRST, _LAST = np.datetime64("1677-09-22", "s"), np.datetime64("2262-04-11", "s")
 FINER = ("ps", "fs", "as")  # than nanoseconds: they reach some days around 1970
+# One for each hour that is repeated somewhere, those with most people first.
+ZONES = (
+    "Europe/Berlin", "America/New_York", "Europe/London", "Europe/Helsinki", "Australia/Sydney",
+    "America/Santiago",
+)  # fmt: skip
+HOUR = np.timedelta64(1, "h")
+MOST_YEARS = 60
 _ISO_DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}([T ].*)?")
 _PLAIN_NUMBER = re.compile(r"[-+]?\d+(\.\d+)?")
 _DAY_OR_MONTH_FIRST = re.compile(r"\s*(\d{1,2})[/.-](\d{1,2})[/.-]\d{4}.*")
@@ -39,30 +54,17 @@ _OFFSET = re.compile(r".*\d(Z|[+-]\d{2}:?\d{2})\s*")
 
 
 @dataclass(frozen=True, slots=True)
-class TimeFormat:
-    """What the user says about a time column, and what was recognised in it."""
-
-    unit: Unit | None = None
-    pattern: str | None = None  # strftime
-    timezone: str | None = None
-    day_first: bool | None = None
-    counter: bool | None = None  # plain numbers that are no epoch: they order the rows only
-
-    def __post_init__(self) -> None:
-        if self.unit is not None and self.unit not in tuple(NANOSECONDS):
-            raise InputError(f"unit={self.unit!r} is unknown", "give one of s, ms, us, ns")
-        if self.timezone is not None:
-            _check_zone(self.timezone)
-
-
-@dataclass(frozen=True, slots=True)
 class Instants:
-    """A time column that was read: `time` in UTC, or a `counter`; `format` as recognised."""
+    """A time column that was read: `time` in UTC, or a `counter` that orders the rows only."""
 
     time: TimeArray | None
-    counter: NDArray[Any] | None
-    timezone: str | None
-    format: TimeFormat
+    counter: NDArray[Any] | None = None
+    timezone: str | None = None
+
+    @property
+    def moments(self) -> NDArray[Any] | None:
+        """What says the order of the rows."""
+        return self.counter if self.time is None else self.time
 
 
 def looks_like_dates(column: Column) -> bool:
@@ -77,11 +79,11 @@ def looks_like_dates(column: Column) -> bool:
     )
 
 
-def read_times(column: Column, name: str, wanted: TimeFormat) -> Instants:
+def read_times(column: Column, name: str, wanted: ReadOptions) -> Instants:
     """Read a time column; every row needs a time."""
     if is_temporal(column):
         return _typed_times(column, name, wanted)
-    if wanted.pattern is not None:
+    if wanted.time_format is not None:
         texts = [value if is_missing(value) else str(value) for value in to_list(column)]
         return _text_times(texts, name, wanted)
     if is_number(column):
@@ -128,22 +130,22 @@ def _beyond(times: NDArray[Any]) -> NDArray[np.bool_]:
     return np.asarray((times < first) | (times > last))
 
 
-def _typed_times(column: Column, name: str, wanted: TimeFormat) -> Instants:
+def _typed_times(column: Column, name: str, wanted: ReadOptions) -> Instants:
     if isinstance(column, np.ndarray):
         return _in_utc(to_nanoseconds(column, name), None, name, wanted)
     import narwhals as nw  # a tenth of a second that arrays do without
 
     zone = column.dtype.time_zone if isinstance(column.dtype, nw.Datetime) else None
     if zone is not None:
-        _check_zone(zone)
+        check_zone(zone)
     # The libraries give zone-aware columns to numpy in UTC.
     return _in_utc(to_nanoseconds(column.to_numpy(), name), zone, name, wanted)
 
 
-def _in_utc(times: TimeArray, zone: str | None, name: str, wanted: TimeFormat) -> Instants:
+def _in_utc(times: TimeArray, zone: str | None, name: str, wanted: ReadOptions) -> Instants:
     """Move times without a zone from the zone the user named to UTC."""
     if zone is not None or wanted.timezone is None:
-        return Instants(times, None, wanted.timezone or zone, wanted)
+        return Instants(times, timezone=wanted.timezone or zone)
     import pandas as pd  # half a second that arrays do without
 
     try:
@@ -154,7 +156,7 @@ def _in_utc(times: TimeArray, zone: str | None, name: str, wanted: TimeFormat) -
             f"column {name!r} does not fit the clock changes of {wanted.timezone} ({cause})",
             "write the times in UTC or with their offset (+02:00)",
         ) from None
-    return Instants(_index_to_utc(local, name), None, wanted.timezone, wanted)
+    return Instants(_index_to_utc(local, name), timezone=wanted.timezone)
 
 
 def _index_to_utc(index: "pd.DatetimeIndex", name: str) -> TimeArray:
@@ -165,12 +167,15 @@ def _index_to_utc(index: "pd.DatetimeIndex", name: str) -> TimeArray:
 def _plain_numbers(column: Column, name: str) -> NDArray[Any]:
     """Numbers as they are: an epoch in nanoseconds does not survive float64."""
     if isinstance(column, np.ndarray):
-        values = column if column.dtype.kind in "iuf" else numbers(column, name)
+        values = column if column.dtype.kind in "iuf" else None
     else:
         whole = column.dtype.is_integer() and not column.is_null().any()
-        values = column.to_numpy() if whole else numbers(column, name)
+        values = column.to_numpy() if whole else None
     if values is None:
-        raise InputError(f"column {name!r} holds no times", "name the time column with time=")
+        found = quantities(column, name, Marks())
+        if found is None:
+            raise InputError(f"column {name!r} holds no times", "name the time column with time=")
+        values = found.values
     array = np.asarray(values)
     if array.dtype.kind == "f" and not np.isfinite(array).all():
         row = int(np.isfinite(array).argmin())
@@ -181,17 +186,15 @@ def _plain_numbers(column: Column, name: str) -> NDArray[Any]:
     return array
 
 
-def _number_times(values: NDArray[Any], name: str, wanted: TimeFormat) -> Instants:
-    if wanted.counter is None and wanted.unit is None:
-        unit = _epoch_unit(values, name)
-        wanted = replace(wanted, unit=unit, counter=unit is None)
-    if wanted.unit is None:
-        return Instants(None, values, None, wanted)
-    factor = NANOSECONDS[wanted.unit]
+def _number_times(values: NDArray[Any], name: str, wanted: ReadOptions) -> Instants:
+    unit = wanted.unit or _epoch_unit(values, name)
+    if unit is None:
+        return Instants(None, values)
+    factor = NANOSECONDS[unit]
     limit = np.iinfo(np.int64).max // factor
     if values.size and (values.max() > limit or values.min() < -limit):
         raise InputError(
-            f"the numbers in column {name!r} reach beyond the year 2262 in {wanted.unit}",
+            f"the numbers in column {name!r} reach beyond the year 2262 in {unit}",
             "give the right unit= (s, ms, us or ns)",
         )
     whole = np.floor(values).astype(np.int64)
@@ -222,7 +225,7 @@ def _epoch_unit(values: NDArray[Any], name: str) -> Unit | None:
     return units.pop()
 
 
-def _object_times(objects: list[Any], name: str, wanted: TimeFormat) -> Instants:
+def _object_times(objects: list[Any], name: str, wanted: ReadOptions) -> Instants:
     import pandas as pd  # half a second that arrays do without
 
     try:
@@ -239,35 +242,35 @@ def _object_times(objects: list[Any], name: str, wanted: TimeFormat) -> Instants
     return _in_utc(_index_to_utc(index, name), _zone_name(index), name, wanted)
 
 
-def _text_times(texts: list[Any], name: str, wanted: TimeFormat) -> Instants:
-    odd = next((row for row, text in enumerate(texts) if not _is_text(text)), None)
+def _text_times(texts: list[Any], name: str, wanted: ReadOptions) -> Instants:
+    odd = next((row for row, text in enumerate(texts) if not is_text(text)), None)
     if odd is not None:
         raise InputError(
             f"column {name!r} mixes text with {type(texts[odd]).__name__} values "
             f"({texts[odd]!r} in row {odd})",
             "write all times in one way",
         )
-    if wanted.pattern is None:
+    day_first = False
+    if wanted.time_format is None:
         texts = [text if is_missing(text) else _plain_text(text) for text in texts]
-    if wanted.pattern is None and wanted.day_first is None:
-        wanted = replace(wanted, day_first=_day_first(texts, name))
-    index = _parse(texts, name, wanted)
+        day_first = _day_first(texts, name)
+    index = _parse(texts, wanted.time_format, day_first)
     if index is None:
         _mixed_zones(texts, name)
-        index = _parse(texts, name, wanted, utc=True)
+        index = _parse(texts, wanted.time_format, day_first, utc=True)
     if index is None:
         raise _unreadable(texts, name)
     return _in_utc(_index_to_utc(index, name), _zone_name(index), name, wanted)
 
 
 def _parse(
-    texts: list[Any], name: str, wanted: TimeFormat, *, utc: bool = False
+    texts: list[Any], pattern: str | None, day_first: bool, *, utc: bool = False
 ) -> "pd.DatetimeIndex | None":
     """Parse text strictly; None when some value does not fit or the offsets differ."""
     import pandas as pd  # half a second that arrays do without
 
-    attempts: list[dict[str, Any]] = [{"format": "ISO8601"}, {"dayfirst": bool(wanted.day_first)}]
-    pattern = wanted.pattern or _half_day_pattern(texts, day_first=bool(wanted.day_first))
+    attempts: list[dict[str, Any]] = [{"format": "ISO8601"}, {"dayfirst": day_first}]
+    pattern = pattern or _half_day_pattern(texts, day_first=day_first)
     if pattern is not None:
         attempts = [{"format": pattern}]
     for attempt in attempts:
@@ -335,10 +338,6 @@ def _unreadable(texts: list[Any], name: str) -> InputError:
     )
 
 
-def _is_text(value: object) -> bool:
-    return isinstance(value, str) or is_missing(value)
-
-
 def _blank(value: object) -> bool:
     return is_missing(value) or str(value).strip().lower() in MISSING_WORDS
 
@@ -379,14 +378,27 @@ def _zone_name(index: "pd.DatetimeIndex") -> str | None:
     return None if index.tz is None else str(index.tz)
 
 
-def _check_zone(zone: object) -> None:
+def summer_time(times: TimeArray) -> tuple[TimeArray, str] | None:
+    """Times in UTC and their zone, where all that keeps them from rising are clocks set back.
+
+    >>> clock = ["01:00", "02:00", "02:00", "03:00"]  # two hours after midnight, and again
+    >>> local = np.array([f"2024-10-27T{hour}" for hour in clock], dtype="datetime64[ns]")
+    >>> utc, zone = summer_time(local)
+    >>> zone, np.diff(utc).astype("timedelta64[h]").tolist() == [HOUR.item()] * 3
+    ('Europe/Berlin', True)
+    """
+    steps = np.diff(times)
+    set_back = steps <= np.timedelta64(0, "ns")
+    if not 0 < set_back.sum() <= MOST_YEARS or bool(np.any(steps < -HOUR)):
+        return None
     import pandas as pd  # half a second that arrays do without
 
-    try:
-        if not isinstance(zone, str):
-            raise ValueError
-        pd.Timestamp(0, tz=zone)
-    except (LookupError, ValueError, OSError):
-        raise InputError(
-            f"timezone={zone!r} is unknown", "give a name such as Europe/Berlin or UTC"
-        ) from None
+    local = pd.DatetimeIndex(times)
+    for zone in ZONES:
+        try:
+            utc = local.tz_localize(zone, ambiguous="infer").tz_convert("UTC").tz_localize(None)
+        except ValueError:  # clocks were not set back then, or an hour is there that never was
+            continue
+        if utc.is_monotonic_increasing and utc.is_unique:
+            return utc.to_numpy(), zone
+    return None

@@ -16,6 +16,7 @@ from caps.errors import InputError
 
 IntArray = NDArray[np.intp]
 Array = NDArray[Any]
+Floats = NDArray[np.floating[Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +124,29 @@ def chunked_windows(
         yield sliding_windows(held, size, stride)
     elif last != following - stride:
         yield SlidingWindows(_view(held, size), np.array([last], dtype=np.intp), -offset)
+
+
+def bridge(values: Floats) -> Floats:
+    """Replace not-a-number by the line between its neighbours in time, the last axis.
+
+    At the ends the nearest observed value is held; what was never observed is zero. The input is
+    returned as it is where nothing is missing.
+
+    >>> bridge(np.array([[np.nan, 1.0, np.nan, 3.0, np.nan], [5.0, 5.0, 5.0, 5.0, 5.0]]))
+    array([[1., 1., 2., 3., 3.],
+           [5., 5., 5., 5., 5.]])
+    """
+    seen = np.isfinite(values)
+    if seen.all():
+        return values
+    bridged, steps = values.copy(), np.arange(values.shape[-1])
+    for row in np.argwhere(~seen.all(axis=-1)):
+        where = tuple(row)  # () for a single series
+        known = seen[where]
+        bridged[where] = (
+            np.interp(steps, steps[known], values[where][known]) if known.any() else 0.0
+        )
+    return bridged
 
 
 def _view(values: Array, size: int) -> Array:

@@ -18,7 +18,7 @@ import caps
 from caps.errors import CapsError
 from caps.serve.answers import problems
 from caps.serve.claim import claimed
-from caps.serve.feedback_routes import feedback_routes
+from caps.serve.feedback_routes import feedback_routes, version_routes
 from caps.serve.guard import Guard
 from caps.serve.model_routes import model_routes
 from caps.serve.page import page_routes
@@ -28,7 +28,6 @@ from caps.serve.series_routes import series_routes
 from caps.serve.service import Service
 from caps.serve.settings import Settings
 from caps.serve.streams import stream_routes
-from caps.serve.version_routes import version_routes
 
 log = logging.getLogger("caps.serve")
 REMEDY = "see /openapi.json"

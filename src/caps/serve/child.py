@@ -20,8 +20,7 @@ from caps.refit import confirmed_spans, fitted_on
 from caps.scoring import OPTIONS, FitOptions
 from caps.series import read
 from caps.serve.files import FACTS, MODEL, UNFINISHED, FitFacts
-from caps.serve.refusals import FULL, disk_full
-from caps.serve.wording import in_fields
+from caps.serve.refusals import FULL, disk_full, in_fields
 
 log = logging.getLogger("caps.serve")
 

@@ -7,7 +7,6 @@ any token is looked at.
 
 import asyncio
 import resource
-import sys
 from typing import Any
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -98,15 +97,9 @@ class Connection(H11Protocol):
 
 def connections(head_seconds: float, most_waiting: int) -> type[Connection]:
     """The protocol of one server, with limits of its own."""
-    facts = {
-        "head_seconds": head_seconds,
-        "most_waiting": min(most_waiting, _room()),
-        "waiting": {},
-    }
+    # Half of the files that this process may open: the rest is for requests and the disk.
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if files != resource.RLIM_INFINITY:
+        most_waiting = min(most_waiting, max(16, files // 2))
+    facts = {"head_seconds": head_seconds, "most_waiting": most_waiting, "waiting": {}}
     return type("Connection", (Connection,), facts)
-
-
-def _room() -> int:
-    """Half of the files that this process may open: the rest is for requests and the disk."""
-    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return sys.maxsize if soft == resource.RLIM_INFINITY else max(16, soft // 2)

@@ -224,13 +224,15 @@ class ModelFolder(_Folder):
 
     def record(self, name: str) -> Record | None:
         """The fit in force; None for a model whose first fit is not finished."""
-        path = self.existing(name) / RECORD
-        return read_facts(Record, path) if path.exists() else None
+        return self._known(name, RECORD, Record)
 
     def pending(self, name: str) -> Pending | None:
         """The fit under way or the last that failed."""
-        path = self.existing(name) / FIT
-        return read_facts(Pending, path) if path.exists() else None
+        return self._known(name, FIT, Pending)
+
+    def _known(self, name: str, file: str, kind: type[Facts]) -> Facts | None:
+        path = self.existing(name) / file
+        return read_facts(kind, path) if path.exists() else None
 
     def ready(self, name: str) -> Record:
         """The fit in force, or a refusal."""
@@ -335,8 +337,7 @@ class ModelFolder(_Folder):
 
     def marked(self, name: str) -> Marks | None:
         """What was marked; None if nobody did so far."""
-        path = self.existing(name) / MARKS
-        return read_facts(Marks, path) if path.exists() else None
+        return self._known(name, MARKS, Marks)
 
     def set_marks(self, name: str, marks: Marks) -> None:
         """Note what is marked; it outlives fits."""

@@ -1,14 +1,17 @@
-"""Threads that do the work of requests: a bounded queue, and a time by which an answer is due."""
+"""The work of requests: done in a few threads, due by a time, and kept where it was costly."""
 
 import asyncio
-from collections.abc import Callable
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, TypeVar
+from threading import Lock
+from typing import Any, Generic, TypeVar
 
 from caps.jobs import single_products
 from caps.serve.refusals import Refusal, busy
 
 Answer = TypeVar("Answer")
+Kept = TypeVar("Kept")
 
 
 class Pool:
@@ -46,3 +49,43 @@ def _alone() -> None:
 
     torch.set_num_threads(1)
     single_products()
+
+
+class Cache(Generic[Kept]):
+    """Keeps the last `size` things; who asks for one that is being made waits for it.
+
+    >>> cache = Cache[int](2)
+    >>> [cache.get(key, lambda: key * 10) for key in (1, 2, 1)]
+    [10, 20, 10]
+    """
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.lock = Lock()
+        self.kept: OrderedDict[Hashable, Future[Kept]] = OrderedDict()
+
+    def get(self, key: Hashable, make: Callable[[], Kept]) -> Kept:
+        """What is kept under `key`, made now if it is not."""
+        with self.lock:
+            future = self.kept.get(key)
+            mine = future is None
+            if future is None:
+                future = self.kept[key] = Future()
+            self.kept.move_to_end(key)
+            while len(self.kept) > self.size:
+                self.kept.popitem(last=False)
+        if mine:
+            try:
+                future.set_result(make())
+            except BaseException as error:
+                with self.lock:
+                    if self.kept.get(key) is future:
+                        del self.kept[key]
+                future.set_exception(error)
+        return future.result()
+
+    def has(self, key: Hashable) -> bool:
+        """Whether `key` would be answered at once."""
+        with self.lock:
+            future = self.kept.get(key)
+            return future is not None and future.done()

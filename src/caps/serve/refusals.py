@@ -1,12 +1,13 @@
 """Answers to requests that cannot be served: a status, the problem and its remedy."""
 
 import errno
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 
 from starlette.responses import JSONResponse
 
 from caps.errors import CapsError, InputError
-from caps.serve.wording import in_fields
+from caps.wording import reworded
 
 FULL = {errno.ENOSPC, errno.EDQUOT}
 
@@ -52,3 +53,27 @@ def answer(error: CapsError) -> JSONResponse:
         error = Refusal(status, problem, remedy)
     told = {"problem": error.problem, "remedy": error.remedy}
     return JSONResponse(told, error.status, error.headers)
+
+
+def in_fields(texts: Iterable[str]) -> list[str]:
+    """Texts that name fields of requests and of the page instead of keywords.
+
+    >>> in_fields(["give sort=True (time=False if this is no time column)"])
+    ["give 'sort' ('no time' if this is no time column)"]
+    """
+    return [reworded(text, _field, _SAID) for text in texts]
+
+
+def _field(name: str, value: str) -> str:
+    label = name.replace("_", " ")
+    if value == "False":
+        return f"'no {label}'"
+    return f"'{label}'" + (f" {value}" if value not in ("", "True") else "")
+
+
+_SAID = {
+    re.compile(r"(use )?read_many\(id=(\.\.\.|.*?, value=.*)\)"): lambda found: (
+        "upload each series as a file of its own"
+    ),
+    re.compile(r" \(caps fit --causal\)"): lambda found: "",
+}

@@ -12,11 +12,10 @@ from caps.errors import CapsError
 from caps.series import duration, write_moment
 from caps.serve.answers import BODY, Lines, Proposal, Rows, SeriesFacts, problems, router_of
 from caps.serve.files import DATA, SERIES, StoredSeries
-from caps.serve.refusals import Refusal
+from caps.serve.refusals import Refusal, in_fields
 from caps.serve.requests import Chosen, Name, Span, Upload, Window
 from caps.serve.service import Service, read_upload
 from caps.serve.settings import Settings
-from caps.serve.wording import in_fields
 
 CSV_BODY = {
     "requestBody": {

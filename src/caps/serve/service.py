@@ -14,13 +14,12 @@ from caps.estimator import CAPS
 from caps.events import AlarmChange, changed_alarms
 from caps.planned import Planned
 from caps.series import Series, read
-from caps.serve.cache import Cache
 from caps.serve.files import DATA, MODEL, ModelFolder, Record, SeriesFolder, StoredSeries
 from caps.serve.fits import Fits
 from caps.serve.found import Found
 from caps.serve.lines import Axis
 from caps.serve.monitoring import Monitor
-from caps.serve.pools import Pool
+from caps.serve.pools import Cache, Pool
 from caps.serve.refusals import Refusal, taken
 from caps.serve.requests import Asked
 from caps.serve.settings import Settings

@@ -16,9 +16,9 @@ from caps.errors import ArtifactError, InputError
 from caps.estimator import CAPS
 from caps.series import write_moment
 from caps.serve.answers import BODY, EventChange, StreamUpdate, router_of
-from caps.serve.cache import Cache
 from caps.serve.files import STREAMS, put_away
 from caps.serve.lines import bands_of, listed
+from caps.serve.pools import Cache
 from caps.serve.refusals import missing, taken
 from caps.serve.requests import Name, StreamRows
 from caps.serve.service import Service
@@ -93,14 +93,13 @@ class LiveStream:
                 return stream, REFITTED
         except ArtifactError:
             if not self._state.exists():
-                self._check_room()
+                others = self.folder.parent
+                if others.is_dir() and len(list(others.iterdir())) >= MOST_STREAMS:
+                    raise taken(
+                        f"the model has {MOST_STREAMS} streams already", "end some of them"
+                    ) from None
                 return stream, ""
         return model.stream(lateness=lateness), ANEW
-
-    def _check_room(self) -> None:
-        others = self.folder.parent
-        if others.is_dir() and len(list(others.iterdir())) >= MOST_STREAMS:
-            raise taken(f"the model has {MOST_STREAMS} streams already", "end some of them")
 
 
 def _told(update: Update, stream: Stream, note: str, *, bands: bool = False) -> StreamUpdate:

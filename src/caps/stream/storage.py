@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,25 +12,16 @@ from caps.artifacts import check_seal, read_folder, sealed, write_folder
 from caps.errors import ArtifactError
 from caps.scoring import Fitted
 
+if TYPE_CHECKING:
+    from caps.stream.stream import Stream
+
 KIND = "caps.stream"
 VERSION = 6  # with what is usual and expected since training: no older one is read
 GROUP = "streams"
 
 
-class Stateful(Protocol):
-    """A stream, as far as its state goes."""
-
-    fitted: Fitted
-
-    def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]: ...
-
-    def restore(self, facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None: ...
-
-    def take_over(self, facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None: ...
-
-
 def save_streams(
-    folder: Path, streams: Mapping[str, Stateful], extra: Mapping[str, Any] | None = None
+    folder: Path, streams: Mapping[str, "Stream"], extra: Mapping[str, Any] | None = None
 ) -> None:
     """Write the state of streams by id, with `extra` JSON values beside it, whole or not at all."""
     described = []
@@ -66,7 +57,7 @@ class SavedStreams:
     def __iter__(self) -> Iterator[str]:
         return iter(self.described)
 
-    def restore(self, name: str, stream: Stateful) -> None:
+    def restore(self, name: str, stream: "Stream") -> None:
         """Continue a new stream from the state of this id; it must be of the same model."""
         if name not in self.described:
             raise ArtifactError(f"{self.folder} has no stream {name!r}", "start without a state")
@@ -85,7 +76,7 @@ class SavedStreams:
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise self._odd(error) from None
 
-    def take_over(self, name: str, stream: Stateful) -> bool:
+    def take_over(self, name: str, stream: "Stream") -> bool:
         """Continue a new stream of another fit from the state of this id; False if it cannot."""
         number, facts = self.described[name]
         if facts.get("channels") != list(stream.fitted.names):

@@ -6,7 +6,7 @@ causally: so the scores are those of the batch, whatever they are made of.
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -117,7 +117,11 @@ class Stream:
         rows = [self._values(value) for value in values]
         if times is not None and len(times) != len(rows):
             raise InputError(f"{len(times)} times for {len(rows)} rows", "give one for each row")
-        moments = [None] * len(rows) if times is None else [_nanoseconds(time) for time in times]
+        moments = (
+            [None] * len(rows)
+            if times is None
+            else [int(read_moment(time).astype(np.int64)) for time in times]
+        )
         if rows and self.timed is None:
             self.timed = times is not None
         if rows and self.timed != (times is not None):
@@ -163,7 +167,9 @@ class Stream:
         return np.where(np.isfinite(row), row, np.nan)
 
     def _score(self, arrivals: list[Arrival]) -> Update:
-        rows = np.array([self._row(each) for each in arrivals], dtype=np.intp)
+        if self.origin is None and arrivals:
+            self.origin = arrivals[0].position
+        rows = np.array([each.position - (self.origin or 0) for each in arrivals], dtype=np.intp)
         scores, local = np.empty((2, len(rows)))
         evidence = np.empty((len(rows), len(self.fitted.names)))
         changes: list[EventChange] = []
@@ -207,11 +213,6 @@ class Stream:
             if ended:
                 self.course = None
         return judged
-
-    def _row(self, arrival: Arrival) -> int:
-        if self.origin is None:
-            self.origin = arrival.position
-        return arrival.position - self.origin
 
     def _score_group(
         self, rows: NDArray[np.intp], arrivals: list[Arrival]
@@ -266,7 +267,7 @@ class Stream:
             "tracker": self.tracker.facts(),
             "drift": self.drift.facts(),
             "followed": [each.rows for each in self.followers.values()],
-            "course": None if self.course is None else self.course.to_dict(),
+            "course": None if self.course is None else asdict(self.course),
         }
         held = self.arrivals.held_values(len(self.fitted.names))
         followed = [each.state() for each in self.followers.values()]
@@ -295,7 +296,7 @@ class Stream:
         self.tracker.restore(facts["tracker"])
         self.drift.restore(facts["drift"])
         course = facts.get("course")  # older states have none
-        self.course = None if course is None else Course.from_dict(course)
+        self.course = None if course is None else Course(**course)
         self.recent = self.fitted.recent_contexts()
         self.past = arrays["past"][-self.context :].copy()
         self.rows, self.origin, self.timed = int(facts["rows"]), facts["origin"], facts["timed"]
@@ -308,7 +309,3 @@ class Stream:
         own, kept = self.state()
         kept |= {part: arrays[part] for part in ("past", "held")}
         self.restore({**facts, **{name: own[name] for name in ("drift", "followed")}}, kept)
-
-
-def _nanoseconds(time: Time) -> int:
-    return int(read_moment(time).astype(np.int64))

@@ -10,6 +10,7 @@ from caps.watch.sources import Source
 from caps.watch.telling import Line, origin_of
 
 ENDS = {"no_data": ("data_again", "forgotten"), "source_down": ("source_up",)}  # by beginnings
+TABLES = ("heard", "source_of", "stopped", "down")
 
 
 class Absence:
@@ -90,14 +91,12 @@ class Absence:
 
     def facts(self) -> dict[str, Any]:
         """The state as JSON values."""
-        tables = ("heard", "source_of", "stopped", "down")
-        return {name: getattr(self, name) for name in tables}
+        return {name: getattr(self, name) for name in TABLES}
 
     def restore(self, facts: Mapping[str, Any]) -> None:
         """Continue from a state."""
-        self.heard = {name: int(moment) for name, moment in facts["heard"].items()}
-        self.stopped = {name: int(moment) for name, moment in facts["stopped"].items()}
-        self.source_of, self.down = dict(facts["source_of"]), dict(facts["down"])
+        for name in TABLES:
+            setattr(self, name, dict(facts[name]))
 
     def drop(self, series: str) -> None:
         """Forget a series that is not watched any more."""

@@ -1,7 +1,7 @@
 """What a watch is told: sources, series, budgets, rules, sinks, refits and planned events."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -18,6 +18,8 @@ from caps.watch.alerts import Severity
 UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
 PART = re.compile(r"(\d+(?:\.\d+)?)(ms|[smhdw])")
 HISTORY = 7 * UNITS["d"]  # to learn from, where nothing else is said
+STEPS = 5  # of a Prometheus source without a row: no data, unless it is said otherwise
+NANOSECONDS = 1e9
 FEWEST_VERSIONS = 2  # the one in force, and one to go back to
 
 SinkKind = Literal["alertmanager", "webhook", "slack"]
@@ -111,6 +113,22 @@ class WatchConfig:
     def budget_of(self, name: str) -> str | None:
         """The alarm budget of a series; None for that of its model."""
         return self.rule_of(name).alarms or self.alarms
+
+    def patience(self, steps: Sequence[np.timedelta64]) -> tuple[int | None, int | None]:
+        """Nanoseconds without a row after which a series has stopped, and is forgotten.
+
+        None where nobody minds. `steps` are those of sources that are asked for rows.
+        """
+        limit = STEPS if self.no_data is None and steps else self.no_data
+        if isinstance(limit, int):
+            if not steps:
+                raise InputError("no data in rows, of a file", "give a time such as 10m")
+            limit *= float(max(steps) / np.timedelta64(1, "s"))
+        stopped, forgotten = (
+            None if seconds is None else round(seconds * NANOSECONDS)
+            for seconds in (limit, self.forget)
+        )
+        return stopped, forgotten
 
     def fit_options(self) -> FitOptions:
         """How models are fitted: for a watch, hence by the past alone."""

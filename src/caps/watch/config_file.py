@@ -2,11 +2,11 @@
 
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -32,6 +32,7 @@ KEY = re.compile(r'\s*(?P<key>[\w-]+|"[^"]*")\s*=')
 TABLE = re.compile(r"\s*(?P<many>\[\[|\[)\s*(?P<name>[\w.\"-]+)\s*\]")
 Where = tuple[str | int, ...]  # a table, perhaps by its number, and a key
 Checks = Mapping[str, Callable[[Any], Any]]
+Made = TypeVar("Made")
 EXAMPLE_STEP = np.timedelta64(1, "m")  # for budgets a day or a week, until a model has its own
 
 
@@ -151,13 +152,13 @@ class _Reading:
         line = next((self.lines[each] for each in outwards if each in self.lines), 1)
         self.problems.append(Problem(line, what, remedy))
 
-    @contextmanager
-    def _noting(self, where: Where) -> Iterator[None]:
-        """What is refused within is a problem of that place."""
+    def _made(self, where: Where, make: Callable[[], Made]) -> Made | None:
+        """What is made; where that is refused, it is a problem of that place."""
         try:
-            yield
+            return make()
         except InputError as error:
             self._wrong(where, error.problem, error.remedy)
+            return None
 
     def _known(self, where: Where, table: Mapping[str, Any], known: set[str]) -> None:
         for name in table:
@@ -216,9 +217,7 @@ class _Reading:
             return None
         if file is not None and file != "-":
             found["file"] = str(self._path(file))
-        with self._noting(where):
-            return SourceConfig(**found, reading=ReadOptions(**reading))
-        return None
+        return self._made(where, lambda: SourceConfig(**found, reading=ReadOptions(**reading)))
 
     def _sink(self, index: int, table: dict[str, Any]) -> SinkConfig | None:
         where = ("sinks", index)
@@ -228,8 +227,8 @@ class _Reading:
                 self._wrong(where, f"a sink has no {name}", f"give {name} =")
         secret = found.pop("secret_file", None)
         if secret is not None:
-            with self._noting((*where, "secret_file")):
-                found["secret"] = read_secret(self._path(secret))
+            path = self._path(secret)
+            found["secret"] = self._made((*where, "secret_file"), lambda: read_secret(path))
         if found.get("secret") and found.get("kind") != "webhook":
             self._wrong((*where, "secret_file"), "only webhooks are signed", "leave it out")
         if "kind" not in found or "url" not in found:
@@ -246,21 +245,17 @@ class _Reading:
         """Those of the tables, or of the file that is named instead."""
         if isinstance(named := self.tables.get("planned"), str) and named:
             path = self._path(named)
-            with self._noting(("planned",)):
-                return {"planned": Planned.read(path), "planned_file": path}
-            return {}
-        entries = []
-        for index, table in self._many("planned"):
-            with self._noting(("planned", index)):
-                entries.append(read_entry(table, index + 1))
-        return {"planned": Planned(tuple(entries))}
+            planned = self._made(("planned",), lambda: Planned.read(path))
+            return {} if planned is None else {"planned": planned, "planned_file": path}
+        entries = [
+            self._made(("planned", index), partial(read_entry, table, index + 1))
+            for index, table in self._many("planned")
+        ]
+        return {"planned": Planned(tuple(each for each in entries if each is not None))}
 
     def _rules(self, table: dict[str, Any]) -> EventRules | None:
-        whole = {"merge_gap": _whole, "minimum_length": _whole, "cool_down": _whole}
-        found = self._table(("rules",), whole, table)
-        with self._noting(("rules",)):
-            return EventRules(**found) if found else None
-        return None
+        found = self._table(("rules",), RULES, table)
+        return self._made(("rules",), lambda: EventRules(**found)) if found else None
 
     def _fit(self, table: dict[str, Any]) -> dict[str, Any]:
         known = {
@@ -274,8 +269,7 @@ class _Reading:
             option, chosen = OPTIONS[name], value
             if option.on and isinstance(value, bool):
                 chosen = option.on_value if value else option.default
-            with self._noting(("fit", name)):
-                FitOptions(**{name: chosen})
+            if self._made(("fit", name), partial(FitOptions, **{name: chosen})) is not None:
                 found[name] = chosen
         return found
 
@@ -375,6 +369,7 @@ SINK: Checks = {
     "secret_file": _text, "least_severity": _choice(*RANKS), "match": _text, "labels": _texts,
     "resend": _lasting, "settle": _length,
 }  # fmt: skip
+RULES: Checks = dict.fromkeys(("merge_gap", "minimum_length", "cool_down"), _whole)
 SERIES: Checks = {"match": _text, "alarms": _budget, "ignore": _flag}
 REFITS: Checks = {
     "every": _lasting, "on_drift": _flag, "keep": _versions, "review": _flag,

@@ -1,6 +1,7 @@
 """The models of a watch: which files say what they are, and whether one fits its source."""
 
 import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from caps.fitted_model import FittedModel
 from caps.series import duration
 from caps.watch.sources import Source
 
+LOOK = 1.0  # seconds between looks at files
 ModelOf = Callable[[str], FittedModel | None]
 
 
@@ -17,14 +19,18 @@ class Followed:
 
     def __init__(self) -> None:
         self.times: dict[str, int] = {}  # by text: looked at every second, thousands of them
+        self.looked_at = 0.0
 
     def follow(self, *paths: Path) -> None:
         """Look after some more."""
         names = [os.fspath(path) for path in paths]
         self.times |= {name: changed_at(name) for name in names if name not in self.times}
 
-    def changed(self) -> bool:
-        """Whether one was changed since the last time."""
+    def changed(self, *, now: bool = False) -> bool:
+        """Whether one was changed since the last look; there is one a second, or `now`."""
+        if not now and time.monotonic() - self.looked_at < LOOK:
+            return False
+        self.looked_at = time.monotonic()
         new = {path: changed_at(path) for path in self.times}
         old, self.times = self.times, new
         return new != old
@@ -48,9 +54,9 @@ def check_fits(model: FittedModel, name: str, source: Source) -> None:
     fitted = model.fitted_
     if source.channels is not None and source.channels != fitted.names:
         raise InputError(
-            f"the model of {name!r} has the channels {', '.join(fitted.names)}, the queries are "
-            f"called {', '.join(source.channels)}",
-            "name the queries as at the fit: --query NAME=PROMQL",
+            f"the model of {name!r} has the channels {', '.join(fitted.names)}, its source gives "
+            f"{', '.join(source.channels)}",
+            "name queries as at the fit, --query NAME=PROMQL; watch files of other channels apart",
         )
     if source.step is not None and fitted.step != source.step:
         known = "none" if fitted.step is None else duration(fitted.step)

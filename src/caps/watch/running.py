@@ -38,10 +38,6 @@ from caps.watch.webhook import Webhook
 if TYPE_CHECKING:
     from caps.watch.figures import Figures
 
-NANOSECONDS = 1e9
-STEPS = 5  # of a Prometheus source without a row: no data, unless it is said otherwise
-LOOK = 1.0  # seconds between looks at files
-
 
 class Watch:
     """Runs watchers by a configuration that may change."""
@@ -61,9 +57,9 @@ class Watch:
         self.figures: Figures | None = None
         self.asked: list[int] = []  # signals that end the watch
         self.hangups = 0
-        self.stamp = self._stamp()
-        self.looked_at = 0.0
-        self.files, self.files_looked_at = Followed(), 0.0
+        self.own, self.files = Followed(), Followed()  # the configuration, and all that it names
+        if config.path is not None:
+            self.own.follow(config.path)
         self.loaded, self.planned = self._loaded(config), self._planned(config)
         self.following: WatchConfig | None = None  # takes over at the next turn
 
@@ -73,8 +69,7 @@ class Watch:
             stack.enter_context(self._signals())
             if self.config.listen is not None:
                 # prometheus-client: 0.03 s that a watch without a page does without.
-                from caps.watch.figures import Figures
-                from caps.watch.listening import Listener
+                from caps.watch.figures import Figures, Listener
 
                 self.figures = Figures(caps.__version__, self.clock)
                 stack.callback(Listener(self.config.listen, self.figures).close)
@@ -125,12 +120,10 @@ class Watch:
             return True
         if self.config.path is None or self.following is not None:
             return self.following is not None
-        if not self.hangups and time.monotonic() - self.looked_at < LOOK:
-            return False
-        self.looked_at, stamp = time.monotonic(), self._stamp()
-        if not self.hangups and stamp == self.stamp:
-            return False
-        self.hangups, self.stamp = 0, stamp
+        changed = self.own.changed(now=self.hangups > 0)
+        if not self.hangups and not (changed and self.config.path.exists()):
+            return False  # also between two versions of it
+        self.hangups = 0
         try:
             config = read_config(self.config.path)
             self._check_change(config)
@@ -158,14 +151,6 @@ class Watch:
         if self.figures is not None:
             self.figures.config_problem = problem
 
-    def _stamp(self) -> tuple[int, int] | None:
-        path = self.config.path
-        try:
-            facts = None if path is None else path.stat()
-        except OSError:  # between two versions of it
-            return self.stamp
-        return None if facts is None else (facts.st_mtime_ns, facts.st_size)
-
     def _loaded(self, config: WatchConfig) -> tuple[FittedModel, ModelOf]:
         if config.models is None:
             raise InputError("no model is named", "name a folder written by caps fit")
@@ -180,9 +165,6 @@ class Watch:
 
     def _files_changed(self) -> bool:
         """Whether models, feedback or planned events are others than at the last look."""
-        if time.monotonic() - self.files_looked_at < LOOK:
-            return False
-        self.files_looked_at = time.monotonic()
         if not self.files.changed():
             return False
         try:
@@ -204,38 +186,18 @@ class Watch:
 
     def _watcher(self, state: WatchState | None, refitter: Refitter | None) -> Watcher:
         config, (one, _) = self.config, self.loaded
-        polled = [each for each in config.sources if each.prometheus is not None]
         return Watcher(
             self._model_of,
             [source_of(each, one, self.clock, self.sleep) for each in config.sources],
             self.tell,
             sinks=[sink_of(each, kept=state is not None) for each in config.sinks],
             state=state,
-            lateness=config.lateness,
-            recovery=config.recovery,
-            updates=config.updates,
-            save_every=config.save_every,
-            no_data=_nanoseconds(config, polled),
-            forget=None if config.forget is None else round(config.forget * NANOSECONDS),
-            budget_of=config.budget_of,
-            ignored=lambda name: config.rule_of(name).ignore,
+            config=config,
             changed=self._files_changed,
             refits=None if refitter is None else refitter.turn,
             planned=self._is_planned,
             clock=self.clock,
         )
-
-
-def _nanoseconds(config: WatchConfig, polled: list[SourceConfig]) -> int | None:
-    """How long nothing may come, of any series and source; None if nobody minds."""
-    limit = config.no_data
-    if limit is None and polled:
-        limit = STEPS
-    if isinstance(limit, int):
-        if not polled:
-            raise InputError("no data in rows, of a file", "give a time such as 10m")
-        return round(limit * max(each.step for each in polled) * NANOSECONDS)
-    return None if limit is None else round(limit * NANOSECONDS)
 
 
 def source_of(

@@ -2,9 +2,10 @@
 
 import sys
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, field
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -25,63 +26,65 @@ class Failure:
     why: str
 
 
-class Source(Protocol):
+class Source(ABC):
     """Hands out rows; `facts` says where to go on after the last of them."""
 
     name: str
     complain: Callable[[str], None]  # told what is left out and why
     again: ClassVar[bool]  # whether rows can be read again: nothing need be saved before it is told
-    channels: tuple[str, ...] | None  # those of its rows, where the source decides on them
-    step: np.timedelta64 | None  # between its rows, where the source decides on it
-    failure: Failure | None
-
-    @property
-    def ended(self) -> bool: ...
-
-    @property
-    def lines(self) -> int:
-        """Lines read, as far as it reads lines."""
-
-    @property
-    def malformed(self) -> int:
-        """Lines left out."""
-
-    @property
-    def timed(self) -> bool: ...
+    channels: tuple[str, ...] | None = None  # those of its rows, where the source decides on them
+    step: np.timedelta64 | None = None  # between its rows, where the source decides on it
+    failure: Failure | None = None
+    ended = False
 
     @property
     def upto(self) -> int | None:
         """The time until which everything was read, in nanoseconds; None if it is not known."""
+        return None
 
+    @property
+    def lines(self) -> int:
+        """Lines read, as far as it reads lines."""
+        return 0
+
+    @property
+    def malformed(self) -> int:
+        """Lines left out."""
+        return 0
+
+    @property
+    def timed(self) -> bool:
+        """Whether its rows have times."""
+        return True
+
+    @abstractmethod
     def read(self, patience: float) -> list[Record]:
         """The next rows; none if nothing came within `patience` seconds."""
 
-    def labels(self, series: str) -> Mapping[str, str]: ...
+    def labels(self, series: str) -> Mapping[str, str]:
+        """What is known of a series beside its id."""
+        return {}
 
-    def facts(self) -> dict[str, Any]: ...
+    @abstractmethod
+    def facts(self) -> dict[str, Any]:
+        """Where to go on, as JSON values."""
 
-    def restore(self, facts: Mapping[str, Any]) -> None: ...
+    @abstractmethod
+    def restore(self, facts: Mapping[str, Any]) -> None:
+        """Go on from there."""
 
 
-@dataclass(eq=False)
-class LineSource:
+class LineSource(Source):
     """Rows in the lines of a file or of standard input."""
 
-    lines_of: Lines
-    records: Records
-    _: KW_ONLY
-    name: str = "input"
-    again: ClassVar = False
-    channels: tuple[str, ...] | None = None
-    step: np.timedelta64 | None = None
-    failure: Failure | None = None
+    again = False
 
-    def __post_init__(self) -> None:
-        self.restarts, self.newest = self.lines_of.restarts, 0
-
-    @property
-    def ended(self) -> bool:
-        return self.lines_of.ended
+    def __init__(self, lines_of: Lines, records: Records, *, name: str = "input") -> None:
+        self.lines_of, self.records, self.name = lines_of, records, name
+        self.channels = tuple(records.channels)
+        self.restarts, self.newest = lines_of.restarts, 0
+        self.complain = records.complain
+        records.complain = lambda complaint: self.complain(complaint)
 
     @property
     def lines(self) -> int:
@@ -90,14 +93,6 @@ class LineSource:
     @property
     def malformed(self) -> int:
         return self.records.malformed
-
-    @property
-    def complain(self) -> Callable[[str], None]:
-        return self.records.complain
-
-    @complain.setter
-    def complain(self, call: Callable[[str], None]) -> None:
-        self.records.complain = call
 
     @property
     def timed(self) -> bool:
@@ -109,14 +104,12 @@ class LineSource:
 
     def read(self, patience: float) -> list[Record]:
         found = self.records.parse(self.lines_of.read(patience))
+        self.ended = self.lines_of.ended
         if self.lines_of.restarts > self.restarts:  # what was read belongs to the old file
             self.restarts = self.lines_of.restarts
             self.records.begin_again()
         self.newest = max([self.newest, *(each.time for each in found if each.time is not None)])
         return found
-
-    def labels(self, series: str) -> Mapping[str, str]:
-        return {}
 
     def facts(self) -> dict[str, Any]:
         return {
@@ -136,7 +129,7 @@ class LineSource:
 
 
 @dataclass(eq=False)
-class Polling:
+class Polling(Source):
     """Rows of PromQL queries, asked for as they fall due; what was missed is read later.
 
     A row is due `delay` seconds after its time, so that it has been scraped. `since` is how many
@@ -151,27 +144,21 @@ class Polling:
     since: float = 0.0
     clock: Callable[[], float] = time.time
     sleep: Callable[[float], None] = time.sleep
-    ended = False
     again: ClassVar = True
-    timed = True
-    lines = 0
-    malformed = 0
-    failure: Failure | None = field(default=None, init=False)
     polls: int = field(default=0, init=False)  # that were answered
     failed: int = field(default=0, init=False)
     at: int | None = field(default=None, init=False)  # milliseconds: read until here
 
-    def __post_init__(self) -> None:
-        self.complain: Callable[[str], None] = lambda complaint: None
-        self.channels: tuple[str, ...] | None = self.prometheus.channels
-        step = np.timedelta64(self.prometheus.step, "ms")
-        self.step: np.timedelta64 | None = step.astype("timedelta64[ns]")
-        self.known: dict[str, Mapping[str, str]] = {}
-        self.pause, self.not_before = FIRST_PAUSE, 0.0
-
     @property
     def upto(self) -> int | None:
         return None if self.at is None else self.at * MILLISECOND
+
+    def __post_init__(self) -> None:
+        self.complain = lambda complaint: None
+        self.channels = self.prometheus.channels
+        self.step = np.timedelta64(self.prometheus.step, "ms").astype("timedelta64[ns]")
+        self.known: dict[str, Mapping[str, str]] = {}
+        self.pause, self.not_before = FIRST_PAUSE, 0.0
 
     def read(self, patience: float) -> list[Record]:
         now, step = self.clock(), self.prometheus.step

@@ -16,6 +16,7 @@ from caps.scoring import Band, Fitted
 from caps.stream import Counts, EventChange, Stream, Update
 from caps.watch.absence import Absence
 from caps.watch.alerts import RANKS
+from caps.watch.config import WatchConfig
 from caps.watch.incidents import Incident, Incidents, shown
 from caps.watch.models import ModelOf, check_fits
 from caps.watch.records import Record
@@ -74,14 +75,7 @@ class Watcher:
     _: KW_ONLY
     sinks: Sequence[Sink] = ()
     state: WatchState | None = None
-    lateness: int = 0
-    recovery: int | np.timedelta64 | None = None
-    updates: bool = False
-    save_every: float = 60.0
-    no_data: int | None = None  # nanoseconds
-    forget: int | None = None  # nanoseconds
-    budget_of: Callable[[str], str | None] = lambda name: None
-    ignored: Callable[[str], bool] = lambda name: False
+    config: WatchConfig = field(default_factory=WatchConfig)
     # Whether models, feedback or planned events were changed since it was asked last.
     changed: Callable[[], bool] = lambda: False
     # Fits again what is due, and tells of it; None: nothing is.
@@ -101,9 +95,10 @@ class Watcher:
     saved_at: float | None = field(default=None, init=False)  # seconds since 1970
 
     def __post_init__(self) -> None:
-        self.absence = Absence(self.no_data, self.forget, self.planned)
+        steps = [source.step for source in self.sources if source.step is not None]
+        self.absence = Absence(*self.config.patience(steps), self.planned)
         self.homes: dict[str, Source] = {}
-        self.next_save = time.monotonic() + self.save_every
+        self.next_save = time.monotonic() + self.config.save_every
         self.teller = Teller(self.tell, self.sinks, self.state)
         for source in self.sources:
             source.complain = self._complaint(source)
@@ -180,7 +175,7 @@ class Watcher:
         self._tell(self.absence.outage(source, self.clock()))
 
     def _take(self, name: str, rows: list[Record], source: Source) -> Iterator[Line]:
-        if self.ignored(name):
+        if self.config.rule_of(name).ignore:
             return
         stream = self._stream(name, source)
         if stream is None:
@@ -232,7 +227,7 @@ class Watcher:
         for change in update.changes:
             if not change.alarm and not self._told_as_alarm(name, change):
                 incidents.silence(change)
-                if change.what != "updated" or self.updates:
+                if change.what != "updated" or self.config.updates:
                     updated = change.what == "updated"
                     said = {} if updated else said_of(self.models[name], stream, change)
                     yield event_line(self._origin(name), change, None, alert=False, said=said)
@@ -260,7 +255,7 @@ class Watcher:
     ) -> Iterator[Line]:
         severity, was = change.severity, incident.severity
         worse = severity is not None and (was is None or RANKS[severity] > RANKS[was])
-        told = change.what != "updated" or self.updates
+        told = change.what != "updated" or self.config.updates
         if not told and not worse:
             return
         said: Line = {}
@@ -309,7 +304,7 @@ class Watcher:
             if model is None:
                 return None
             check_fits(model, name, source)
-            recovery, step = self.recovery, model.fitted_.step
+            recovery, step = self.config.recovery, model.fitted_.step
             if isinstance(recovery, np.timedelta64):
                 if step is None:
                     raise InputError(
@@ -323,7 +318,7 @@ class Watcher:
         return self.streams[name]
 
     def _stream_of(self, name: str, model: FittedModel) -> Stream:
-        stream, budget = model.stream(lateness=self.lateness), self.budget_of(name)
+        stream, budget = model.stream(lateness=self.config.lateness), self.config.budget_of(name)
         if budget is not None:
             stream.tracker.threshold = model.fitted_.threshold(budget)
         return stream
@@ -331,7 +326,7 @@ class Watcher:
     def _save(self, lines: list[Line] | None = None) -> None:
         """Save where things stand, with the lines that are about to be told."""
         started = time.monotonic()
-        self.next_save = started + self.save_every
+        self.next_save = started + self.config.save_every
         self.saved_at = self.clock()
         if self.state is None:
             return
@@ -367,7 +362,7 @@ class Watcher:
             self.absence.restore(facts["absence"])
             for name in saved:
                 home = by_name.get(facts["homes"][name])
-                if home is None or self.ignored(name):
+                if home is None or self.config.rule_of(name).ignore:
                     self.absence.drop(name)
                     continue
                 stream = self._stream(name, home)
