@@ -38,11 +38,11 @@ def test_there_is_one_logit_for_every_point(name: str) -> None:
 def test_the_convolutions_alone_reach_from_end_to_end(name: str) -> None:
     network = built(CONFIGS[name]).members[0]
     patches = 256 // network.patch
-    x = torch.randn(1, network.stem.in_channels, patches, requires_grad=True)
+    x = torch.randn(1, network.stem.in_channels, 1, patches, requires_grad=True)
     # Past the view, whose mean and std would carry something of every point anyway.
-    network.head(network.blocks(network.stem(x)))[0, :, 0].sum().backward()
+    network.head(network.blocks(network.stem(x)))[0, :, 0, 0].sum().backward()
     assert x.grad is not None
-    assert (x.grad[0, :, -1] != 0).any()
+    assert (x.grad[0, :, 0, -1] != 0).any()
 
 
 def test_the_light_detector_is_light() -> None:

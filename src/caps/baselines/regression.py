@@ -16,7 +16,7 @@ from caps.baselines.tcn import TcnReference
 from caps.network import DetectorConfig, DilatedBlock, TcnDetector
 from caps.recover import References
 from caps.series import reassemble, sliding_windows
-from caps.training import Batches, Schedule, seeded, train
+from caps.training import Batches, Convolution, Schedule, TransposedConvolution, seeded, train
 
 STEPS = 400  # twice the detector's: the loss of a regression falls more slowly
 CODE, POOL = 4, 8  # 4 numbers for 8 patches of 4 steps: an eighth of the window
@@ -30,8 +30,8 @@ class Autoencoder(TcnDetector):
 
     def __init__(self, config: DetectorConfig) -> None:
         super().__init__(config)
-        self.squeeze = nn.Conv1d(config.width, CODE, POOL, stride=POOL)
-        self.expand = nn.ConvTranspose1d(CODE, config.width, POOL, stride=POOL)
+        self.squeeze = Convolution(config.width, CODE, POOL, stride=POOL)
+        self.expand = TransposedConvolution(CODE, config.width, POOL, stride=POOL)
         self.decoder = nn.Sequential(
             *(
                 DilatedBlock(
@@ -42,17 +42,17 @@ class Autoencoder(TcnDetector):
         )
 
     def forward(self, x: Tensor) -> Tensor:  # (batch, time) -> (batch, time)
-        code = self.squeeze(_features(self, x))
+        code = self.squeeze(self.features(x))
         drawn: Tensor = self.head(self.decoder(self.expand(code)))
-        return rearrange(drawn, "batch step patch -> batch (patch step)")
+        return rearrange(drawn, "batch step 1 patch -> batch (patch step)")
 
 
 class Forecaster(TcnDetector):
     """The detector's backbone; its last patch gives the next steps."""
 
     def forward(self, x: Tensor) -> Tensor:  # (batch, time) -> (batch, patch)
-        following: Tensor = self.head(_features(self, x)[..., -1:])
-        return following.squeeze(-1)
+        following: Tensor = self.head(self.features(x)[..., -1:])
+        return following[:, :, 0, 0]
 
 
 class TcnAutoencoder(TcnReference[Networks]):
@@ -91,12 +91,6 @@ class TcnForecast(TcnReference[Networks]):
             _error(learned, part[:, :window], part[:, window:], self.config) for part in parts
         ]
         return np.concatenate(errors).ravel()[: len(values)]
-
-
-def _features(network: TcnDetector, x: Tensor) -> Tensor:
-    seen = rearrange(network.view(x), "b channel (patch s) -> b (channel s) patch", s=network.patch)
-    features: Tensor = network.blocks(network.stem(seen))
-    return features
 
 
 def _trained(

@@ -45,7 +45,7 @@ class _Convolution:
     dilation: int
 
     @classmethod
-    def of(cls, layers: list[nn.Conv1d], norms: list[nn.BatchNorm1d] | None = None) -> Self:
+    def of(cls, layers: list[nn.Conv1d], norms: list[nn.BatchNorm2d] | None = None) -> Self:
         weight = _stacked(layer.weight for layer in layers)
         bias = _stacked(layer.bias for layer in layers)
         if norms is not None:  # by the statistics of training: a factor and a shift

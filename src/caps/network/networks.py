@@ -5,6 +5,7 @@ from einops import rearrange
 from torch import Tensor, nn
 
 from caps.network.config import DetectorConfig
+from caps.training import Convolution, along_time
 
 LARGEST = 1e6  # squares of larger values leave float32
 
@@ -40,14 +41,14 @@ class DilatedBlock(nn.Module):
     def __init__(self, width: int, *, kernel: int, dilation: int, dropout: float) -> None:
         super().__init__()
         reach = dilation * (kernel // 2)
-        self.first = nn.Conv1d(width, width, kernel, dilation=dilation, padding=reach)
+        self.first = Convolution(width, width, kernel, dilation=dilation, padding=reach)
         # By statistics of the training pairs: those of the window itself would let an anomaly
         # change the scores far from it.
-        self.norm = nn.BatchNorm1d(width)
-        self.second = nn.Conv1d(width, width, kernel, dilation=dilation, padding=reach)
+        self.norm = nn.BatchNorm2d(width)
+        self.second = Convolution(width, width, kernel, dilation=dilation, padding=reach)
         self.dropout = nn.Dropout(dropout)
 
-    def forward(self, x: Tensor) -> Tensor:  # (batch, width, patch) -> same
+    def forward(self, x: Tensor) -> Tensor:  # (batch, width, 1, patch) -> same
         branch = self.second(nn.functional.relu(self.norm(self.first(x))))
         return torch.add(x, self.dropout(branch))
 
@@ -61,7 +62,7 @@ class TcnDetector(nn.Module):
         self.view = WindowView(config)
         kernel = max(3, 7 // config.patch)  # 7 at full length: the reach of 256 points
         inputs = self.view.channels * config.patch
-        self.stem = nn.Conv1d(inputs, config.width, kernel, padding=kernel // 2)
+        self.stem = Convolution(inputs, config.width, kernel, padding=kernel // 2)
         self.blocks = nn.Sequential(
             *(
                 DilatedBlock(
@@ -70,18 +71,23 @@ class TcnDetector(nn.Module):
                 for dilation in config.dilations
             )
         )
-        self.head = nn.Conv1d(config.width, config.outputs * config.patch, 1)
+        self.head = Convolution(config.width, config.outputs * config.patch, 1)
 
     def forward(self, x: Tensor) -> Tensor:  # (batch, time) -> (batch, time)
         return self.outputs(x).amax(dim=1)
 
     def outputs(self, x: Tensor) -> Tensor:  # (batch, time) -> (batch, output, time)
         """The logits of every output."""
-        seen = rearrange(self.view(x), "b channel (patch s) -> b (channel s) patch", s=self.patch)
-        logits: Tensor = self.head(self.blocks(self.stem(seen)))
+        logits: Tensor = self.head(self.features(x))
         return rearrange(
-            logits, "batch (output step) patch -> batch output (patch step)", step=self.patch
+            logits, "batch (output step) 1 patch -> batch output (patch step)", step=self.patch
         )
+
+    def features(self, x: Tensor) -> Tensor:  # (batch, time) -> (batch, width, 1, patch)
+        """What the head reads."""
+        seen = rearrange(self.view(x), "b channel (patch s) -> b (channel s) patch", s=self.patch)
+        features: Tensor = self.blocks(self.stem(along_time(seen)))
+        return features
 
 
 class AttentionBlock(nn.Module):

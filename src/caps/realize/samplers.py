@@ -15,9 +15,9 @@ from caps.realize.unet import Condition
 
 Method = Literal["ddpm", "ddim", "dpm++"]
 
-# Rows at once: the memory of larger tensors goes back to the system after every operation, and
-# getting it again costs up to a tenth of the time.
-PART = 128
+# Rows at once: larger tensors leave the caches, and the layers of smaller ones take longer to start
+# than to compute.
+PART = 96
 
 
 @dataclass(frozen=True, slots=True)

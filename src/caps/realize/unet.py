@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from caps.realize.config import RealizeConfig
 from caps.represent import LocationEmbedding, RepresentConfig
+from caps.training import Convolution, TransposedConvolution, along_time
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,16 +41,16 @@ class ConditionedBlock(nn.Module):
     def __init__(self, inputs: int, outputs: int, condition: int) -> None:
         super().__init__()
         self.first_norm = nn.GroupNorm(8, inputs)
-        self.first = nn.Conv1d(inputs, outputs, 3, padding=1)
+        self.first = Convolution(inputs, outputs, 3, padding=1)
         self.modulate = nn.Linear(condition, 2 * outputs)
         self.second_norm = nn.GroupNorm(8, outputs)
-        self.second = nn.Conv1d(outputs, outputs, 3, padding=1)
-        self.skip = nn.Conv1d(inputs, outputs, 1) if inputs != outputs else nn.Identity()
+        self.second = Convolution(outputs, outputs, 3, padding=1)
+        self.skip = Convolution(inputs, outputs, 1) if inputs != outputs else nn.Identity()
 
     def forward(self, x: Tensor, condition: Tensor) -> Tensor:
         h = self.first(nn.functional.silu(self.first_norm(x)))
-        scale, shift = self.modulate(condition).unsqueeze(-1).chunk(2, dim=1)
-        h = self.second_norm(h) * (1 + scale) + shift
+        scale, shift = self.modulate(condition)[:, :, None, None].chunk(2, dim=1)
+        h = torch.addcmul(shift, self.second_norm(h), 1 + scale)
         out: Tensor = self.skip(x) + self.second(nn.functional.silu(h))
         return out
 
@@ -62,15 +63,15 @@ class SelfAttention(nn.Module):
     def __init__(self, width: int) -> None:
         super().__init__()
         self.norm = nn.GroupNorm(8, width)
-        self.project = nn.Conv1d(width, 3 * width, 1)
-        self.out = nn.Conv1d(width, width, 1)
+        self.project = Convolution(width, 3 * width, 1)
+        self.out = Convolution(width, width, 1)
 
     def forward(self, x: Tensor) -> Tensor:
         parts = rearrange(
-            self.project(self.norm(x)), "b (three h c) t -> three b h t c", three=3, h=self.heads
+            self.project(self.norm(x)), "b (three h c) 1 t -> three b h t c", three=3, h=self.heads
         )
         mixed = nn.functional.scaled_dot_product_attention(*parts.unbind(0))
-        out: Tensor = self.out(rearrange(mixed, "b h t c -> b (h c) t"))
+        out: Tensor = self.out(rearrange(mixed, "b h t c -> b (h c) 1 t"))
         return x + out
 
 
@@ -93,25 +94,25 @@ class ResidualExpert(nn.Module):
             nn.SiLU(),
         )
         self.locate = LocationEmbedding(config.location, config.patch)
-        self.enter = nn.Conv1d(3 * config.patch + config.location, widths[0], 3, padding=1)
+        self.enter = Convolution(3 * config.patch + config.location, widths[0], 3, padding=1)
         self.down = nn.ModuleList()
         self.up = nn.ModuleList()
         self.shrink = nn.ModuleList()
         self.grow = nn.ModuleList()
         for narrow, wide in pairwise(widths):
             self.down.append(ConditionedBlock(narrow, narrow, context))
-            self.shrink.append(nn.Conv1d(narrow, wide, 4, stride=2, padding=1))
+            self.shrink.append(Convolution(narrow, wide, 4, stride=2, padding=1))
             self.up.insert(0, ConditionedBlock(2 * narrow, narrow, context))
-            self.grow.insert(0, nn.ConvTranspose1d(wide, narrow, 4, stride=2, padding=1))
+            self.grow.insert(0, TransposedConvolution(wide, narrow, 4, stride=2, padding=1))
         self.middle = ConditionedBlock(widths[-1], widths[-1], context)
         self.attend = SelfAttention(widths[-1])
         self.settle = ConditionedBlock(widths[-1], widths[-1], context)
-        self.unfold = nn.Conv1d(widths[0], self.refine_width * config.patch, 3, padding=1)
+        self.unfold = Convolution(widths[0], self.refine_width * config.patch, 3, padding=1)
         # At full length again: takes away the seams between patches, a source of roughness.
         self.refine = nn.Sequential(
-            nn.Conv1d(self.refine_width + 3, self.refine_width, 5, padding=2),
+            Convolution(self.refine_width + 3, self.refine_width, 5, padding=2),
             nn.SiLU(),
-            nn.Conv1d(self.refine_width, 1, 5, padding=2),
+            Convolution(self.refine_width, 1, 5, padding=2),
         )
 
     def forward(self, r_tau: Tensor, tau: Tensor, given: Condition) -> Tensor:
@@ -120,7 +121,7 @@ class ResidualExpert(nn.Module):
         context = self.condition(torch.cat([time_embedding(tau, self.time_width), *codes], dim=-1))
         seen = torch.stack([r_tau, given.support, given.structure], dim=1)  # (batch, 3, time)
         folded = rearrange(seen, "b c (patch step) -> b (c step) patch", step=self.patch)
-        x = self.enter(torch.cat([folded, self.locate(given.support)], dim=1))
+        x = self.enter(along_time(torch.cat([folded, self.locate(given.support)], dim=1)))
         skips = []
         for block, shrink in zip(self.down, self.shrink, strict=True):
             x = block(x, context)
@@ -129,6 +130,6 @@ class ResidualExpert(nn.Module):
         x = self.settle(self.attend(self.middle(x, context)), context)
         for grow, block in zip(self.grow, self.up, strict=True):
             x = block(torch.cat([grow(x), skips.pop()], dim=1), context)
-        full = rearrange(self.unfold(x), "b (c step) patch -> b c (patch step)", step=self.patch)
-        out: Tensor = self.refine(torch.cat([full, seen], dim=1)).squeeze(1)
-        return out
+        full = rearrange(self.unfold(x), "b (c step) 1 patch -> b c (patch step)", step=self.patch)
+        out: Tensor = self.refine(along_time(torch.cat([full, seen], dim=1)))
+        return out[:, 0, 0]

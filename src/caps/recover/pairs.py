@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
-from scipy.ndimage import maximum_filter1d
 
 from caps.errors import InputError
 
@@ -89,8 +88,9 @@ def _joined(sets: Sequence[PairSet], name: str) -> np.ndarray:
 
 def local_std(windows: np.ndarray, support: np.ndarray) -> np.ndarray:
     """Standard deviation of each window in and around its support (n,)."""
-    near = maximum_filter1d(support, 2 * SURROUNDINGS + 1, axis=1, mode="constant")
-    std = windows.std(axis=1, where=near, dtype=np.float64)
+    reach = 2 * SURROUNDINGS + 1
+    total = np.pad(support, ((0, 0), (SURROUNDINGS + 1, SURROUNDINGS))).cumsum(axis=1)
+    std = windows.std(axis=1, where=total[:, reach:] > total[:, :-reach], dtype=np.float64)
     return np.asarray(np.maximum(std, LEAST_STD))
 
 

@@ -21,7 +21,7 @@ Construction = Literal["caps", "shuffled", "direct", "injection", "perturbation"
 CONSTRUCTIONS: tuple[Construction, ...] = get_args(Construction)
 BY_RULE = ("injection", "perturbation")  # they know no modes
 Progress = Callable[[int, int], None]
-BATCH = 256
+BATCH = 192  # of a mode's 384 in two equal parts, so that no core waits for another at the end
 SOURCE_BLOCK = 768  # the simulator makes this many residuals at the price of one
 
 # Counterparts and supports for the references numbered, drawn from a mode.
@@ -192,9 +192,8 @@ def _draw(
 def _realized(pretrained: Pretrained, windows: np.ndarray, sampler: Sampler | None) -> Draw:
     """Effects that the experts realise under the structure of each reference (eq. 8)."""
     references = torch.from_numpy(windows)
-    structure_code = torch.cat(
-        [pretrained.encode(part)[0] for part in torch.split(references, BATCH)]
-    )
+    parts = torch.split(references, BATCH)
+    structure_code = torch.cat([*in_torch_threads(lambda x: pretrained.encode(x)[0], parts)])
 
     def draw(
         mode: int, rows: np.ndarray, rng: np.random.Generator

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
-from scipy.special import erf
 
 from caps.arrays import Singles
 from caps.represent.config import RepresentConfig
@@ -101,4 +100,6 @@ def softmax(logits: Singles) -> Singles:
 
 
 def _gelu(x: Singles) -> Singles:
+    from scipy.special import erf  # half a second that the fit of a detector does without
+
     return np.asarray(x * (0.5 + 0.5 * erf(x / np.sqrt(np.float32(2)))), dtype=np.float32)

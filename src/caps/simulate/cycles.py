@@ -3,7 +3,6 @@
 from collections.abc import Callable
 
 import numpy as np
-from scipy.ndimage import uniform_filter1d
 
 TABLE = 1024
 
@@ -109,6 +108,8 @@ def slow_wave(rng: np.random.Generator, rows: int, length: int) -> np.ndarray:
 
 def smoothed(values: np.ndarray, width: np.ndarray) -> np.ndarray:
     """Moving average of each row over its own `width` steps (1 keeps the row)."""
+    from scipy.ndimage import uniform_filter1d  # half a second that fits do without
+
     result = np.array(values, dtype=float)
     for row, steps in enumerate(np.asarray(width, dtype=int)):
         if steps > 1:

@@ -5,6 +5,11 @@ from typing import TYPE_CHECKING
 from caps.lazy import on_first_use
 
 if TYPE_CHECKING:
+    from caps.training.convolutions import (
+        Convolution as Convolution,
+        TransposedConvolution as TransposedConvolution,
+        along_time as along_time,
+    )
     from caps.training.loop import (
         Progress as Progress,
         Report as Report,

@@ -3,7 +3,6 @@
 from functools import partial
 
 import numpy as np
-from scipy.ndimage import uniform_filter1d
 
 from caps.simulate.anomaly.events import Bases, Events
 from caps.simulate.anomaly.operation import Rendered, operation, periods
@@ -173,6 +172,8 @@ def smooth_splice(events: Events, rng: np.random.Generator) -> Rendered:
 )
 def noise_burst(events: Events, rng: np.random.Generator) -> Rendered:
     """Q15: much more noise, coloured or white, or noise that goes silent."""
+    from scipy.ndimage import uniform_filter1d  # half a second that fits do without
+
     factor = np.exp(rng.uniform(np.log(1.5), np.log(6.0), len(events)))
     shape = (len(events), len(events.elapsed))
     white = rng.standard_normal(shape)

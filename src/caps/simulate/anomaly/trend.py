@@ -3,7 +3,6 @@
 from functools import partial
 
 import numpy as np
-from scipy.ndimage import uniform_filter1d
 
 from caps.simulate.anomaly.events import Bases, Events
 from caps.simulate.anomaly.operation import Place, Rendered, either, operation, signs, spans
@@ -171,6 +170,8 @@ def wrong_state(events: Events, rng: np.random.Generator) -> Rendered:
 )
 def creeping(events: Events, rng: np.random.Generator) -> Rendered:
     """T13: level and variance grow slowly until something is done about it."""
+    from scipy.ndimage import uniform_filter1d  # half a second that fits do without
+
     height = log_uniform(rng, 1.0, 5.0, len(events))
     onset = np.minimum(events.progress / rng.uniform(0.3, 0.9, (len(events), 1)), 1.0)
     rough = rng.standard_normal((len(events), len(events.elapsed)))
