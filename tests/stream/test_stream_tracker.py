@@ -59,6 +59,8 @@ def follow(
 @example([(0.9, 4.0), (0.0, 0.0), (0.0, 0.0), (0.9, 1.4)], 1, 1, 0, 0.6, 2)
 # The highest score between two rows that are odd by themselves.
 @example([(0.7, 2.0), (0.9, 0.5), (0.7, 2.0)], 1, 1, 0, 0.6, 1)
+# Rows of one score: the peak is the one that is odd by itself, also from one piece to the next.
+@example([(0.7, 1.4), (0.7, 1.6)], 0, 1, 0, 0.6, 1)
 # A row of which nothing is known after one that is not odd.
 @example([(0.9, -1.0), (0.9, float("nan")), (0.9, 2.0)], 0, 1, 0, 0.6, 1)
 def test_rows_give_the_events_of_the_batch(

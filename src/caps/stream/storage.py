@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from caps.stream.stream import Stream
 
 KIND = "caps.stream"
-VERSION = 6  # with what is usual and expected since training: no older one is read
+VERSION = 7  # with what is odd at the peak of an open event: no older one is read
 GROUP = "streams"
 
 

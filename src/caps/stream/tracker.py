@@ -33,6 +33,7 @@ class _Run:
     peak_time: int | None
     score: float
     p_value: float
+    local: float  # of the peak: of rows of one score it is the one that is odd by itself
     total: FloatArray  # (channel,) evidence of the rows [start, end)
     count: FloatArray  # (channel,) rows it was observed in
     later_total: FloatArray  # the same of the rows since, which count if the run goes on
@@ -78,8 +79,8 @@ class EventTracker:
         if self.run is None:
             if not local >= self.rules.fresh:  # nothing is odd enough to begin with
                 return changes
-            self.run = self._begin(row, time, score, p_value)
-        return changes + self._extend(self.run, row, time, score, p_value, evidence)
+            self.run = self._begin(row, time, score, p_value, local)
+        return changes + self._extend(self.run, row, time, score, p_value, evidence, local)
 
     def _belongs(self, row: int, score: float, local: float) -> bool:
         """Whether a row is above the threshold, and by itself, not by what came before."""
@@ -100,7 +101,9 @@ class EventTracker:
         self.last_end = run.end
         return [self._change("closed", run)]
 
-    def _begin(self, row: int, time: int | None, score: float, p_value: float) -> _Run:
+    def _begin(
+        self, row: int, time: int | None, score: float, p_value: float, local: float
+    ) -> _Run:
         rules = self.rules
         total, count, later_total, later_count = np.zeros((4, len(self.channels)))
         ignored = (
@@ -109,7 +112,7 @@ class EventTracker:
             and row - self.last_end < rules.cool_down
         )
         sums = (total, count, later_total, later_count)
-        return _Run(row, time, row, time, row, time, score, p_value, *sums, ignored)
+        return _Run(row, time, row, time, row, time, score, p_value, local, *sums, ignored)
 
     def _extend(
         self,
@@ -119,10 +122,12 @@ class EventTracker:
         score: float,
         p_value: float,
         evidence: FloatArray,
+        local: float,
     ) -> list[EventChange]:
         run.end, run.end_time = row + 1, time
-        if score > run.score:
-            run.peak, run.peak_time, run.score, run.p_value = row, time, score, p_value
+        if (score, local) > (run.score, run.local):
+            run.peak, run.peak_time, run.score = row, time, score
+            run.p_value, run.local = p_value, local
         run.total += run.later_total
         run.count += run.later_count
         run.later_total[:], run.later_count[:] = 0.0, 0.0
@@ -157,12 +162,13 @@ class EventTracker:
         if self.run is not None:
             run = {name: getattr(self.run, name) for name in _Run.__slots__}
             run |= {name: run[name].tolist() for name in _SUMS}
+            run["local"] = _finite(self.run.local)
         return {
             "events": self.events,
             "last_end": self.last_end,
             "run": run,
             "surge_end": self.surge_end,
-            "surge_peak": self.surge_peak if math.isfinite(self.surge_peak) else None,
+            "surge_peak": _finite(self.surge_peak),
         }
 
     def restore(self, facts: Mapping[str, Any]) -> None:
@@ -175,7 +181,8 @@ class EventTracker:
             sums = {name: np.array(run[name], dtype=np.float64) for name in _SUMS}
             if any(total.shape != (len(self.channels),) for total in sums.values()):
                 raise ValueError("an event of other channels")
-            run = _Run(**{**run, **sums})
+            local = math.inf if run["local"] is None else float(run["local"])
+            run = _Run(**{**run, **sums, "local": local})
         self.run = run
 
 
@@ -186,6 +193,11 @@ def _add(total: FloatArray, count: FloatArray, evidence: FloatArray) -> None:
     known = np.isfinite(evidence)
     total[known] += evidence[known]
     count += known
+
+
+def _finite(value: float) -> float | None:
+    """JSON has no infinite numbers."""
+    return value if math.isfinite(value) else None
 
 
 def _moment(time: int | None) -> np.datetime64 | None:
