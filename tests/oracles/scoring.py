@@ -134,27 +134,3 @@ def levelled(evidence: list[float], depth: float) -> list[float]:
         max(reached(row, start) for start in known) if row in known else math.nan
         for row in range(len(evidence))
     ]
-
-
-def with_surroundings(
-    novelty: list[float], length: list[int], *, reach: float, share: float, least: int
-) -> list[float]:
-    """Every known row, or `share` of the highest row whose own length reaches it."""
-    rows = range(len(novelty))
-    beside = [
-        max(
-            (
-                share * novelty[other]
-                for other in rows
-                if length[other] >= least
-                and abs(row - other) <= int(reach * length[other])
-                and novelty[other] > 0
-            ),
-            default=-math.inf,
-        )
-        for row in rows
-    ]
-    return [
-        math.nan if math.isnan(own) else max(own, each)
-        for own, each in zip(novelty, beside, strict=True)
-    ]

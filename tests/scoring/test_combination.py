@@ -14,11 +14,11 @@ from caps.scoring.combination import (
     mean_between,
     plateaus,
     soft_maximum,
-    surrounded,
+    surroundings,
 )
 from caps.scoring.config import ScoringConfig
 from caps.scoring.measures import of_rows, quietness
-from oracles.scoring import levelled, with_surroundings
+from oracles.scoring import levelled
 
 CONFIG = ScoringConfig()
 # Peaks as they are, and nothing around them.
@@ -150,23 +150,14 @@ def test_peaks_of_long_subsequences_are_levelled_more_than_those_of_short_ones()
     assert 1 < level_rows(16) < level_rows(64) < level_rows(256) < ROWS
 
 
-@given(
-    st.lists(
-        st.tuples(st.floats(-3, 5) | st.just(np.nan), st.sampled_from([1, 4, 6])),
-        min_size=1,
-        max_size=30,
-    ),
-    st.floats(0.01, 1.5),
-    st.floats(0.1, 1.0),
-)
-def test_surroundings_equal_their_definition(
-    rows: list[tuple[float, int]], reach: float, share: float
-) -> None:
-    novelty, length = (list(each) for each in zip(*rows, strict=True))
-    config = replace(CONFIG, surroundings=reach, surrounding_share=share, surrounding_length=4)
-    found = surrounded(np.array(novelty), np.array(length), config)
-    wanted = with_surroundings(novelty, length, reach=reach, share=share, least=4)
-    np.testing.assert_allclose(found, wanted)
+@given(st.lists(st.floats(-3, 5) | st.just(np.nan), min_size=1, max_size=30), st.integers(0, 40))
+def test_surroundings_equal_their_definition(values: list[float], reach: int) -> None:
+    evidence = np.array(values)
+    wanted = [
+        np.fmax.reduce(evidence[max(0, row - reach) : row + reach + 1], initial=0.0)
+        for row in range(len(values))
+    ]
+    np.testing.assert_array_equal(surroundings(evidence, reach), wanted)
 
 
 def test_what_is_around_a_peak_of_long_subsequences_ranks_below_it_and_before_the_rest() -> None:
@@ -185,6 +176,17 @@ def test_what_is_around_a_peak_of_long_subsequences_ranks_below_it_and_before_th
         # Peaks are counted without: what is around them is no other one.
         assert evidence(length, calibrating=True)[near >= 3].max() < beside.min() - 1.0
     np.testing.assert_array_equal(evidence(16), evidence(16, calibrating=True))
+
+
+def test_the_shortest_and_the_longest_subsequences_say_somewhat_less() -> None:
+    peak = np.where(np.arange(ROWS) == ODD, 4.0, 0.0)
+
+    def highest(length: int) -> float:
+        return float(in_hindsight({1: np.zeros(ROWS)}, {length: peak}, STEEP).max())
+
+    assert highest(64) == pytest.approx(highest(256))
+    for length in (16, 1024):
+        assert highest(64) - highest(length) == pytest.approx(CONFIG.beyond_middle)
 
 
 def test_rows_that_hardly_differ_in_all_that_is_said_rank_together() -> None:

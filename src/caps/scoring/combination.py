@@ -60,13 +60,21 @@ def in_hindsight(
     sharpness = config.sharpness_of_lengths
     said = soft_maximum(blocks.values(), sharpness)
     if subsequences:
-        of_lengths = np.stack(list(subsequences.values()))
+        lengths = np.array(list(subsequences))
+        shortest, longest = config.middle_lengths
+        held_back = config.beyond_middle * ((lengths < shortest) | (lengths > longest))
+        of_lengths = np.stack(list(subsequences.values())) - held_back[:, None]
         loudest = np.where(np.isfinite(of_lengths), of_lengths, -np.inf).argmax(axis=0)
-        length = np.array(list(subsequences))[loudest]
-        novelty = plateaus(soft_maximum(of_lengths, sharpness), config.plateau * np.sqrt(length))
+        depths = config.plateau * np.sqrt(lengths)
+        novelty = plateaus(soft_maximum(of_lengths, sharpness), depths[loudest])
         bounded = np.where(np.isnan(said), np.nan, np.fmin(said, novelty + config.forecast_bound))
         if not calibrating:
-            novelty = surrounded(novelty, length, config)
+            for length, depth, each in zip(lengths.tolist(), depths, of_lengths, strict=True):
+                if length >= config.surrounding_length:
+                    reach = int(config.surroundings * length)
+                    beside = surroundings(plateaus(each, depth), reach)
+                    around = np.where(beside > 0, config.surrounding_share * beside, -np.inf)
+                    novelty = np.maximum(novelty, around)
         said = soft_maximum([novelty, bounded], sharpness)
     return _or_calendar(plateaus(said, config.last_plateau), calendar)
 
@@ -102,35 +110,22 @@ def _spread(least: FloatArray, most: FloatArray) -> FloatArray:
     return least
 
 
-def surrounded(novelty: FloatArray, length: Rows, config: ScoringConfig) -> FloatArray:
-    """Novelty whose surroundings count nearly as much, as wide as the subsequences that tell it.
+def surroundings(evidence: FloatArray, reach: int) -> FloatArray:
+    """At each row the highest evidence of the rows no farther than `reach`, at least none.
 
-    `length` of the loudest subsequences at each row. Long ones are odd as a whole: where in them
-    the event begins and ends they do not know, and what looks usual beside it is part of it more
-    often than not.
+    Long subsequences are odd as a whole: where in them the event begins and ends they do not know,
+    and what looks usual beside it is part of it more often than not.
 
-    >>> config = ScoringConfig(surroundings=0.5, surrounding_share=0.9, surrounding_length=2)
-    >>> surrounded(np.array([0.0, 0.0, 2.0, 1.9, -1.0]), np.array([2, 2, 2, 2, 2]), config)
-    array([0.  , 1.8 , 2.  , 1.9 , 1.71])
+    >>> surroundings(np.array([0.0, 0.0, 2.0, 1.5, np.nan, -1.0]), 1)
+    array([0. , 2. , 2. , 2. , 1.5, 0. ])
     """
-    known = np.isfinite(novelty)
-    highest = [
-        _highest_within(np.where(known & (length == each), novelty, 0.0), reach)
-        for each in np.unique(length[length >= config.surrounding_length])
-        if (reach := int(config.surroundings * each)) > 0
-    ]
-    beside = config.surrounding_share * np.fmax.reduce([np.zeros(len(novelty)), *highest])
-    return np.where((beside > 0) & (beside > novelty), beside, novelty)
-
-
-def _highest_within(values: FloatArray, reach: int) -> FloatArray:
-    """Of the rows no farther than `reach` from each; spans of twice as many follow from two."""
-    highest, rows, wanted = np.pad(values, reach), 1, 2 * reach + 1
+    # Spans of twice as many rows follow from two of them.
+    highest, rows, wanted = np.pad(np.nan_to_num(evidence, nan=0.0), reach), 1, 2 * reach + 1
     while 2 * rows <= wanted:
         highest = np.maximum(highest[:-rows], highest[rows:])
         rows *= 2
     rest = wanted - rows
-    return np.maximum(highest[: len(highest) - rest], highest[rest:])
+    return np.maximum(np.maximum(highest[: len(highest) - rest], highest[rest:]), 0.0)
 
 
 def by_the_past(

@@ -41,6 +41,9 @@ class ScoringConfig(Configuration):
     # and below one of all that is said.
     plateau: float = 0.025
     last_plateau: float = 0.01
+    # Shorter subsequences are odd by noise, longer ones for what is over: they say so much less.
+    middle_lengths: tuple[int, ...] = (64, 256)
+    beyond_middle: float = 0.2
     # Rows so near a peak of subsequences, in their lengths, count so much of it; those of shorter
     # ones know where they are.
     surroundings: float = 0.5
