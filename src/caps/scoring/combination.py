@@ -73,8 +73,8 @@ def in_hindsight(
                 if length >= config.surrounding_length:
                     reach = int(config.surroundings * length)
                     beside = surroundings(plateaus(each, depth), reach)
-                    around = np.where(beside > 0, config.surrounding_share * beside, -np.inf)
-                    novelty = np.maximum(novelty, around)
+                    around = np.minimum(config.surrounding_share * beside, config.surrounding_most)
+                    novelty = np.where(beside > 0, np.maximum(novelty, around), novelty)
         said = soft_maximum([novelty, bounded], sharpness)
     return _or_calendar(plateaus(said, config.last_plateau), calendar)
 

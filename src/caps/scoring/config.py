@@ -45,9 +45,10 @@ class ScoringConfig(Configuration):
     middle_lengths: tuple[int, ...] = (64, 256)
     beyond_middle: float = 0.2
     # Rows so near a peak of subsequences, in their lengths, count so much of it; those of shorter
-    # ones know where they are.
+    # ones know where they are. No more than what is about an alarm at one in 1,000 rows.
     surroundings: float = 0.5
     surrounding_share: float = 0.75
+    surrounding_most: float = 1.2
     surrounding_length: int = 64
     live_gate: float = (
         0.7  # longer blocks and subsequences that end at a row, beyond shorter blocks
