@@ -1,9 +1,10 @@
-"""Logits of rows from those of overlapping windows, in bounded memory; numpy alone.
+"""Logits of rows from those of overlapping windows; numpy alone.
 
 Values are scaled and of one channel; not-a-number marks what was not observed.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
@@ -11,12 +12,12 @@ import numpy as np
 from caps.arrays import FloatArray
 from caps.errors import InputError
 from caps.network.config import DetectorConfig
-from caps.series import Reassembly, chunked_windows, pad_short
+from caps.series import pad_short, reassemble, sliding_windows
 
 WindowLogits = Callable[[FloatArray], FloatArray]  # (window, time), with gaps -> the same shape
 
-GROUP = 1024  # windows at once into the reassembly
-CHUNK = 2**16  # rows at once: what is held of windows does not grow with the series
+GROUP = 1024  # windows at once
+CHUNK = 2**16  # rows
 
 
 class RowDetector(Protocol):
@@ -58,17 +59,24 @@ def _centred_logits(
     window_logits: WindowLogits, config: DetectorConfig, values: FloatArray
 ) -> FloatArray:
     """Logits of all rows, each by the windows on both of its sides."""
-    weighted, weight = Reassembly(config.window, "hann"), Reassembly(config.window, "hann")
-    chunks = (values[start : start + CHUNK] for start in range(0, len(values), CHUNK))
-    rows = []
-    for windows in chunked_windows(chunks, config.window, config.stride):
-        for starts, batch in windows.batches(GROUP):
-            trust = np.where(np.isfinite(batch).mean(axis=1) >= 0.5, 1.0, config.sparse_weight)
-            logits = window_logits(batch)
-            flat = np.broadcast_to(trust[:, None], logits.shape)
-            rows.append(weighted.add(flat * logits, starts) / weight.add(flat, starts))
-    rows.append(weighted.finish(len(values)) / weight.finish(len(values)))
-    return np.where(np.isfinite(values), np.concatenate(rows), np.nan)
+    windows = sliding_windows(values, config.window, config.stride)
+    # How many are computed at once may change the last bit: those that end in one chunk of rows,
+    # and the right-aligned last one alone.
+    chunk = -(-(windows.starts + config.window) // CHUNK)
+    chunk[-1:] += len(chunk) > 1 and windows.starts[-1] - windows.starts[-2] != config.stride
+    logits, trust = [], []
+    for starts in np.split(windows.starts, np.flatnonzero(np.diff(chunk)) + 1):
+        for _, batch in replace(windows, starts=starts).batches(GROUP):
+            trust.append(
+                np.where(np.isfinite(batch).mean(axis=1) >= 0.5, 1.0, config.sparse_weight)
+            )
+            logits.append(window_logits(batch))
+    flat = np.repeat(np.concatenate(trust)[:, None], config.window, axis=1)
+    weighted, weight = (
+        reassemble(each, windows.starts, len(values), "hann")
+        for each in (flat * np.concatenate(logits), flat)
+    )
+    return np.where(np.isfinite(values), weighted / weight, np.nan)
 
 
 def _causal_logits(
