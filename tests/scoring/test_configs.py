@@ -40,7 +40,7 @@ SPEED = {
     "events/events.py": {"SEVERITIES"},  # the same for every model, so that events compare
     "neighbours/index.py": {"CACHED", "LEAST_AT_ONCE"},
     "neighbours/joint.py": {"AT_ONCE"},
-    "network/calibrated.py": {"BATCH"},
+    "network/learning.py": {"BATCH"},
     "network/detector.py": {"BATCH"},
     "network/few_windows.py": {"FEW"},
     "network/windowed.py": {"GROUP", "CHUNK"},
@@ -49,7 +49,7 @@ SPEED = {
     "stream/stream.py": {"GROUP"},
 }
 ARITHMETIC = {  # ends of what floats hold, units and facts of mathematics
-    "network/calibrated.py": {"SILENT"},
+    "network/learning.py": {"SILENT"},
     "network/networks.py": {"LARGEST"},
     "scoring/bands.py": {"GOLDEN", "TAIL"},
     "scoring/calibration.py": {"LARGEST_LEVEL", "SECONDS"},
