@@ -16,9 +16,9 @@ from caps.scoring.channels import (
 )
 from caps.scoring.config import ScoringConfig
 from caps.scoring.context import NEW, ScoringContext
+from caps.scoring.following import Standardiser
 from caps.scoring.level import LevelRange
 from caps.scoring.memory import Memory, Recall
-from caps.scoring.standardiser import Standardiser
 from caps.series.scaling import CLIP
 
 CONFIG = ScoringConfig()

@@ -51,13 +51,12 @@ SPEED = {
 ARITHMETIC = {  # ends of what floats hold, units and facts of mathematics
     "network/learning.py": {"SILENT"},
     "network/networks.py": {"LARGEST"},
-    "scoring/bands.py": {"GOLDEN", "TAIL"},
+    "scoring/following.py": {"GOLDEN", "TAIL", "QUARTILE", "TENTH"},
     "scoring/calibration.py": {"LARGEST_LEVEL", "SECONDS"},
     "scoring/channels.py": {"ROUNDING"},
     "scoring/evidence.py": {"LARGEST_LOGIT"},
     "scoring/fitted.py": {"ROUNDING"},
     "scoring/joint.py": {"JOINT"},  # a key
-    "scoring/standardiser.py": {"QUARTILE", "TENTH"},
     "stream/drift.py": {"GOLDEN"},
     "stream/stream.py": {"NANOSECOND"},
 }

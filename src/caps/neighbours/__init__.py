@@ -14,11 +14,8 @@ if TYPE_CHECKING:
         Counterpart as Counterpart,
         counterpart_of as counterpart_of,
         deviation as deviation,
+        kth_distance as kth_distance,
         normal_counterpart as normal_counterpart,
-    )
-    from caps.neighbours.forecasts import (
-        block_errors as block_errors,
-        expected_beside as expected_beside,
     )
     from caps.neighbours.index import (
         FORMS as FORMS,
@@ -27,6 +24,8 @@ if TYPE_CHECKING:
         Neighbours as Neighbours,
         SubsequenceIndex as SubsequenceIndex,
         Zone as Zone,
+        block_errors as block_errors,
+        expected_beside as expected_beside,
         in_forms as in_forms,
         observed_share as observed_share,
         paa as paa,
@@ -42,6 +41,5 @@ if TYPE_CHECKING:
         overlap_by_values as overlap_by_values,
         training_rows as training_rows,
     )
-    from caps.neighbours.profiles import kth_distance as kth_distance
 
 __getattr__ = on_first_use(__name__)

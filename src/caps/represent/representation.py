@@ -7,8 +7,13 @@ from torch import Tensor, nn
 
 from caps.represent import objective
 from caps.represent.config import RepresentConfig
-from caps.represent.decoders import BaseDecoder, ResidualDecoder
-from caps.represent.encoder import Encoder, SemanticHead, StructureHead
+from caps.represent.networks import (
+    BaseDecoder,
+    Encoder,
+    ResidualDecoder,
+    SemanticHead,
+    StructureHead,
+)
 from caps.simulate import FAMILIES
 
 

@@ -8,14 +8,13 @@ from numpy.typing import NDArray
 
 from caps.arrays import FloatArray, Singles
 from caps.network import RowDetector
-from caps.scoring.bands import Band
 from caps.scoring.calibration import Calibration
 from caps.scoring.combination import combine_with_detector
 from caps.scoring.context import ScoringContext
 from caps.scoring.evidence import bounded, evidence_of, tail_evidence
+from caps.scoring.following import Band, Standardiser
 from caps.scoring.level import LevelRange
 from caps.scoring.memory import Memory, Recall
-from caps.scoring.standardiser import Standardiser
 from caps.series import CLIP
 
 ROUNDING = 1e-6  # of the way between two values that are kept in single precision

@@ -25,13 +25,13 @@ from caps.scoring.context import ScoringContext
 from caps.scoring.counters import find_counters, with_rates
 from caps.scoring.evidence import Aggregate
 from caps.scoring.fitted import Fitted, score_channels
+from caps.scoring.following import Standardiser
 from caps.scoring.joint import JointMemory
 from caps.scoring.level import LevelRange
 from caps.scoring.memory import Memory
 from caps.scoring.options import FitOptions
-from caps.scoring.reach import reach_remark
+from caps.scoring.remarks import reach_remark
 from caps.scoring.spans import EventRules
-from caps.scoring.standardiser import Standardiser
 from caps.scoring.training_part import Sort, Spans, TrainingPart
 from caps.series import Series
 

@@ -22,10 +22,9 @@ from caps.scoring.channels import Channel, LearnedChannel, two_values
 from caps.scoring.config import ModelConfig
 from caps.scoring.context import ScoringContext
 from caps.scoring.evidence import tail_evidence
-from caps.scoring.following import pace_of, standardise_around
+from caps.scoring.following import Standardiser, pace_of, standardise_around
 from caps.scoring.measures import PIECE, SEVERAL, of_rows
 from caps.scoring.spans import EventRules
-from caps.scoring.standardiser import Standardiser
 
 JOINT = -1  # its place beside the columns in what a context keeps
 

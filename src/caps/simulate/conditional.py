@@ -8,8 +8,7 @@ import numpy as np
 
 from caps.errors import InputError, check_known
 from caps.simulate.anomaly.catalogue import CATALOGUE
-from caps.simulate.anomaly.events import Bases
-from caps.simulate.anomaly.operation import FAMILIES, Place
+from caps.simulate.anomaly.operation import FAMILIES, Bases, Place
 from caps.simulate.anomaly.placement import MOST_EVENTS, Placed, fits, place_at
 from caps.simulate.draft import draft_on, draw_visible
 from caps.simulate.pairs import WINDOW, PairBatch

@@ -13,8 +13,7 @@ import numpy as np
 from caps.errors import InputError
 from caps.jobs import end_with_parent
 from caps.simulate.anomaly.catalogue import CATALOGUE
-from caps.simulate.anomaly.events import Bases, survey
-from caps.simulate.anomaly.operation import FAMILIES
+from caps.simulate.anomaly.operation import FAMILIES, Bases, survey
 from caps.simulate.benign import add_benign
 from caps.simulate.cycles import log_uniform
 from caps.simulate.draft import LARGEST_VALUE, draft, draw_visible
