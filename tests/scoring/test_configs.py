@@ -38,8 +38,7 @@ SPEED = {
     "events/feedback.py": {"LONGEST_NOTE", "MOST_ENTRIES"},
     "events/likeness.py": {"AT_ONCE"},
     "events/events.py": {"SEVERITIES"},  # the same for every model, so that events compare
-    "neighbours/index.py": {"CACHED", "LEAST_AT_ONCE"},
-    "neighbours/joint.py": {"AT_ONCE"},
+    "neighbours/index.py": {"CACHED", "LEAST_AT_ONCE", "AT_ONCE"},
     "network/learning.py": {"BATCH"},
     "network/detector.py": {"BATCH"},
     "network/few_windows.py": {"FEW"},

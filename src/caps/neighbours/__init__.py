@@ -21,19 +21,16 @@ if TYPE_CHECKING:
         FORMS as FORMS,
         Form as Form,
         Forms as Forms,
-        Neighbours as Neighbours,
+        JointIndex as JointIndex,
         SubsequenceIndex as SubsequenceIndex,
         Zone as Zone,
         block_errors as block_errors,
         expected_beside as expected_beside,
         in_forms as in_forms,
+        joint_subsequences as joint_subsequences,
         observed_share as observed_share,
         paa as paa,
         paa_of_windows as paa_of_windows,
-    )
-    from caps.neighbours.joint import (
-        JointIndex as JointIndex,
-        joint_subsequences as joint_subsequences,
     )
     from caps.neighbours.overlap import (
         TrainingOverlap as TrainingOverlap,

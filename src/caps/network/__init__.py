@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from caps.network.networks import (
         DilatedBlock as DilatedBlock,
         TcnDetector as TcnDetector,
-        TransformerDetector as TransformerDetector,
     )
     from caps.network.windowed import (
         RowDetector as RowDetector,

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
         router_figures as router_figures,
         sampler_table as sampler_table,
     )
-    from caps.realize.config import Mechanism as Mechanism, PriorKind as PriorKind
+    from caps.realize.config import PriorKind as PriorKind
     from caps.realize.manifest import (
         SHIPPED as SHIPPED,
         KindRouter as KindRouter,

@@ -17,9 +17,8 @@ from caps.artifacts import read_folder, write_folder
 from caps.errors import ArtifactError, InputError, check_known
 from caps.jobs import in_torch_threads
 from caps.realize import Pretrained, Sampler
-from caps.recover.injection import RULES, rewritten
+from caps.recover.injection import PERTURBATIONS, RULES, outlier, rewritten
 from caps.recover.pairs import NO_MODE, PairSet, visible
-from caps.recover.perturbations import PERTURBATIONS, outlier
 from caps.recover.references import References
 
 KIND = "caps.counterparts"

@@ -16,11 +16,12 @@ if TYPE_CHECKING:
         LocationEmbedding as LocationEmbedding,
         ResidualDecoder as ResidualDecoder,
     )
-    from caps.represent.objective import masked_l1 as masked_l1, masked_mse as masked_mse
     from caps.represent.representation import (
         Objective as Objective,
         Representation as Representation,
         RepresentationStage as RepresentationStage,
+        masked_l1 as masked_l1,
+        masked_mse as masked_mse,
     )
 
 __getattr__ = on_first_use(__name__)

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from caps.scoring.context import NEW as NEW
     from caps.scoring.description import build as build, describe as describe
     from caps.scoring.evidence import (
-        NOTABLE as NOTABLE,
         Aggregate as Aggregate,
         carrying as carrying,
         shares as shares,
@@ -31,12 +30,9 @@ if TYPE_CHECKING:
     from caps.scoring.fitting import FitProgress as FitProgress, fit as fit
     from caps.scoring.following import (
         Band as Band,
-        Follower as Follower,
-        Standardiser as Standardiser,
     )
     from caps.scoring.input import (
         Moment as Moment,
-        Span as Span,
         on_regular_grid as on_regular_grid,
         read_channels as read_channels,
         read_input as read_input,

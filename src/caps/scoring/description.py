@@ -19,6 +19,7 @@ from caps.scoring.channels import (
     Channel,
     ConstantChannel,
     LearnedChannel,
+    LevelRange,
     SilentChannel,
     two_values,
 )
@@ -27,7 +28,6 @@ from caps.scoring.evidence import AGGREGATES
 from caps.scoring.fitted import Fitted
 from caps.scoring.following import Standardiser
 from caps.scoring.joint import JointMemory
-from caps.scoring.level import LevelRange
 from caps.scoring.memory import Memory
 from caps.series import Scaler
 

@@ -17,6 +17,7 @@ from caps.scoring.channels import (
     Channel,
     ConstantChannel,
     LearnedChannel,
+    LevelRange,
     SilentChannel,
     channel_logits,
     detector_logits,
@@ -27,7 +28,6 @@ from caps.scoring.evidence import Aggregate
 from caps.scoring.fitted import Fitted, score_channels
 from caps.scoring.following import Standardiser
 from caps.scoring.joint import JointMemory
-from caps.scoring.level import LevelRange
 from caps.scoring.memory import Memory
 from caps.scoring.options import FitOptions
 from caps.scoring.remarks import reach_remark

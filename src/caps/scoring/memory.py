@@ -16,7 +16,6 @@ import numpy as np
 from caps.arrays import BoolArray, FloatArray, Rows, Singles
 from caps.errors import ArtifactError
 from caps.neighbours import FORMS, training_rows
-from caps.scoring.bank import Bank
 from caps.scoring.combination import (
     Blocks,
     agreeing,
@@ -39,7 +38,7 @@ from caps.scoring.following import (
     usual_width,
     widths_around,
 )
-from caps.scoring.measures import EXPECTED, Measured, Measuring, Part, Side, What, cycles_of
+from caps.scoring.measures import EXPECTED, Bank, Measured, Measuring, Part, Side, What, cycles_of
 
 Standardisers = Mapping[Part, Standardiser]
 
