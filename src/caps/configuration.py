@@ -1,8 +1,8 @@
 """Configurations as JSON values and back, checked: one way for all of them."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import MISSING, Field, asdict, field, fields, is_dataclass
-from typing import Any, Self, TypeVar, get_args, get_type_hints
+from dataclasses import MISSING, Field, field, fields, is_dataclass
+from typing import Any, Self, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -23,7 +23,7 @@ def check_keys(facts: Mapping[str, Any], wanted: Iterable[str] | type, what: str
 
 
 def from_json(kind: type[Config], facts: Any) -> Config:
-    """The dataclass, perhaps of others, that `asdict` made the facts of; lists become tuples.
+    """The dataclass, perhaps of others, that `to_json` made the facts of; lists become tuples.
 
     >>> from dataclasses import dataclass
     >>> @dataclass
@@ -39,9 +39,25 @@ def from_json(kind: type[Config], facts: Any) -> Config:
     return kind(**{name: _restored(each, hints[name]) for name, each in facts.items()})
 
 
+def to_json(value: Any) -> Any:
+    """A dataclass, perhaps of others, of arrays and tuples, as JSON values for `from_json`."""
+    if is_dataclass(value):
+        return {each.name: to_json(getattr(value, each.name)) for each in fields(value)}
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    return list(value) if isinstance(value, tuple) else value
+
+
 def _restored(value: Any, hint: Any) -> Any:
     if isinstance(hint, type) and is_dataclass(hint):
         return from_json(hint, value)
+    if get_origin(hint) is np.ndarray:
+        try:
+            return np.array(value, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise ArtifactError(f"{value!r} for numbers", "write it again") from None
+    if hint in (int, float, str) and not isinstance(value, int | float if hint is float else hint):
+        raise ArtifactError(f"{value!r} for a value of {hint.__name__}", "write it again")
     return tuple(value) if isinstance(value, list) else value
 
 
@@ -52,10 +68,8 @@ class Configuration:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON values; `from_dict` gives the same configuration back."""
-        facts = asdict(self)  # type: ignore[call-overload]
-        return {
-            name: list(each) if isinstance(each, tuple) else each for name, each in facts.items()
-        }
+        facts: dict[str, Any] = to_json(self)
+        return facts
 
     @classmethod
     def from_dict(cls, facts: Mapping[str, Any]) -> Self:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caps.arrays import FloatArray, Singles
-from caps.configuration import check_keys
+from caps.configuration import from_json
 from caps.errors import ArtifactError
 from caps.network import RowDetector
 from caps.scoring.calibration import Calibration
@@ -60,8 +60,7 @@ class LevelRange:
     @classmethod
     def from_dict(cls, facts: Mapping[str, Any]) -> Self:
         """The range that `to_dict` described; other or missing keys are errors."""
-        check_keys(facts, cls, "a range of levels")
-        made = cls(**{name: float(value) for name, value in facts.items()})
+        made = from_json(cls, facts)
         if not (np.isfinite([made.low, made.high]).all() and made.low <= made.high):
             raise ArtifactError("a range of levels contradicts itself", "fit it again")
         if not (np.isfinite(made.scale) and made.scale > 0):

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -85,18 +84,7 @@ def _detectors(
         raise InputError("a detector without pretrained weights", "give them, or no detector")
     from caps.scoring.detectors import Detectors  # torch, a second: a memory is fitted without
 
-    return Detectors(
-        part,
-        pretrained,
-        detector,
-        construction=settings.construction,
-        perturbed=settings.perturbed,
-        chosen_modes=settings.modes,
-        most_references=settings.references,
-        causal=settings.causal,
-        seed=settings.seed,
-        cache=None if settings.cache is None else Path(settings.cache),
-    )
+    return Detectors(part, pretrained, detector, settings)
 
 
 class _Fit:
