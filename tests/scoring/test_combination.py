@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from caps.scoring.combination import (
+from caps.scoring.config import ScoringConfig
+from caps.scoring.evidence import (
     both_sides,
     by_the_past,
     combine_with_detector,
@@ -16,7 +17,6 @@ from caps.scoring.combination import (
     soft_maximum,
     surrounded,
 )
-from caps.scoring.config import ScoringConfig
 from caps.scoring.measures import of_rows, quietness
 from oracles.scoring import levelled, with_surroundings
 

@@ -17,9 +17,9 @@ from caps.scoring.channels import Channel, ConstantChannel, LearnedChannel
 from caps.scoring.config import ModelConfig
 from caps.scoring.context import NEW, ScoringContext
 from caps.scoring.contexts import RecentContexts
-from caps.scoring.counters import with_rates
 from caps.scoring.evidence import Aggregate, combine, score_of, shares
 from caps.scoring.following import Band, Follower
+from caps.scoring.input import with_rates
 from caps.scoring.joint import JointMemory
 from caps.scoring.memory import Memory
 from caps.series import Scaler, Series

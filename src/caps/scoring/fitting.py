@@ -22,10 +22,10 @@ from caps.scoring.channels import (
     detector_logits,
 )
 from caps.scoring.context import ScoringContext
-from caps.scoring.counters import find_counters, with_rates
 from caps.scoring.evidence import Aggregate
 from caps.scoring.fitted import Fitted, score_channels
 from caps.scoring.following import Standardiser
+from caps.scoring.input import find_counters, with_rates
 from caps.scoring.joint import JointMemory
 from caps.scoring.memory import Memory
 from caps.scoring.options import FitOptions
