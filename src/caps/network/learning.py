@@ -1,7 +1,7 @@
 """Training of the detector on recovered pairs: (x, 0) and (x + r^, m) with equal weight.
 
-As long as held-out counterparts are told better. Several outputs are then made comparable: each is
--log of the p-value on rows held out. An upper share of the logits of normal points is taken as
+It may end when held-out counterparts are told no better. Several outputs are made comparable: each
+is -log of the p-value on rows held out. An upper share of the logits of normal points is taken as
 exponential, so that -log p is linear in the logit: it becomes part of the last layer's weights, and
 the network stays the same function for torch, numpy and ONNX. The largest output is then the
 smallest p-value, less the logarithm of how many there are (Bonferroni).

@@ -118,9 +118,8 @@ class Errors:
     def from_list(cls, values: Any) -> Self:
         """What `to_list` described; anything else is a ValueError."""
         quantiles = np.array(values, dtype=np.float64)
-        if quantiles.shape != (len(TAIL) + 1,) or not np.isfinite(quantiles).all():
-            raise ValueError("errors that are none")
-        if (quantiles < 0).any() or (np.diff(quantiles) < 0).any():
+        sound = quantiles.shape == (len(TAIL) + 1,) and bool(np.isfinite(quantiles).all())
+        if not sound or (np.diff(quantiles, prepend=0.0) < 0).any():
             raise ValueError("errors that are none")
         return cls(quantiles)
 
