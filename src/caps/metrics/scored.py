@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from caps.arrays import runs
 from caps.errors import InputError
 
 Floats = NDArray[np.float64]
@@ -28,8 +29,7 @@ class Events:
 
     @classmethod
     def of(cls, labels: Flags) -> "Events":
-        edges = np.flatnonzero(np.diff(labels.view(np.int8), prepend=0, append=0))
-        return cls(edges[0::2], edges[1::2])
+        return cls(*runs(labels).T)
 
     def __len__(self) -> int:
         return len(self.starts)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from caps.arrays import FloatArray
+from caps.arrays import FloatArray, runs
 from caps.configuration import Configuration, within
 
 Flags = NDArray[np.bool_]
@@ -52,11 +52,11 @@ def odd_rows(
     if local is None:
         return above
     odd, local = np.zeros_like(above), np.where(above & ~np.isnan(local), local, -np.inf)
-    surges = [slice(*surge) for surge in _runs(above, rules.merge_gap).tolist()]
+    surges = [slice(*surge) for surge in runs(above, rules.merge_gap).tolist()]
     for surge in surges:
         odd[surge] = _located(local[surge], rules, causal=causal)
     if not causal:
-        events = _runs(odd, rules.merge_gap)
+        events = runs(odd, rules.merge_gap)
         for surge in surges:
             near = (events[:, 0] < surge.stop + rules.echo) & (
                 events[:, 1] > surge.start - rules.echo
@@ -77,7 +77,7 @@ def _located(local: FloatArray, rules: EventRules, *, causal: bool) -> Flags:
     wanted = np.minimum(edge * np.maximum(peak, 0.0), rules.clear)
     odd = local >= wanted
     fresh = local >= rules.fresh
-    for start, end in _runs(odd, rules.merge_gap).tolist():
+    for start, end in runs(odd, rules.merge_gap).tolist():
         if not fresh[start:end].any():
             odd[start:end] = False
         elif causal:
@@ -98,20 +98,9 @@ def event_spans(
     With what is `local` to each row, an event is cut to the rows that are odd by themselves, and
     becomes several where they lie apart.
     """
-    spans = _runs(odd_rows(scores, threshold, rules, local, causal=causal), rules.merge_gap)
+    spans = runs(odd_rows(scores, threshold, rules, local, causal=causal), rules.merge_gap)
     spans = spans[spans[:, 1] - spans[:, 0] >= rules.minimum_length]
     return _kept_apart(spans, rules.cool_down) if rules.cool_down > rules.merge_gap else spans
-
-
-def _runs(above: Flags, merge_gap: int) -> Spans:
-    """Start and end of the runs of rows, those merged that lie near each other."""
-    rows = np.flatnonzero(above)
-    if len(rows) == 0:
-        return np.empty((0, 2), dtype=np.intp)
-    breaks = np.flatnonzero(np.diff(rows) > merge_gap + 1)
-    starts = rows[np.concatenate([[0], breaks + 1])]
-    ends = rows[np.concatenate([breaks, [len(rows) - 1]])] + 1
-    return np.stack([starts, ends], axis=1)
 
 
 def _kept_apart(spans: Spans, cool_down: int) -> Spans:
