@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from caps.scoring.config import ScoringConfig
-from caps.scoring.evidence import (
+from caps.scoring.combination import (
     both_sides,
     by_the_past,
     combine_with_detector,
@@ -17,6 +16,7 @@ from caps.scoring.evidence import (
     soft_maximum,
     surrounded,
 )
+from caps.scoring.config import ScoringConfig
 from caps.scoring.measures import of_rows, quietness
 from oracles.scoring import levelled, with_surroundings
 

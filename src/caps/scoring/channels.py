@@ -13,9 +13,10 @@ from caps.configuration import from_json
 from caps.errors import ArtifactError
 from caps.network import RowDetector
 from caps.scoring.calibration import Calibration
+from caps.scoring.combination import combine_with_detector
 from caps.scoring.config import ScoringConfig
 from caps.scoring.context import ScoringContext
-from caps.scoring.evidence import bounded, combine_with_detector, evidence_of, tail_evidence
+from caps.scoring.evidence import bounded, evidence_of, tail_evidence
 from caps.scoring.following import Band, Standardiser
 from caps.scoring.memory import Memory, Recall
 from caps.series import CLIP

@@ -26,9 +26,9 @@ from caps.neighbours import (
     observed_share,
     paa,
 )
+from caps.scoring.combination import mean_between
 from caps.scoring.config import ModelConfig, ScoringConfig
 from caps.scoring.context import ScoringContext
-from caps.scoring.evidence import mean_between
 from caps.scoring.following import middle
 
 

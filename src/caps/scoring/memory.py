@@ -16,10 +16,7 @@ import numpy as np
 from caps.arrays import BoolArray, FloatArray, Rows, Singles
 from caps.errors import ArtifactError
 from caps.neighbours import FORMS, training_rows
-from caps.scoring.config import ModelConfig, ScoringConfig
-from caps.scoring.context import ScoringContext
-from caps.scoring.contexts import RecentContexts
-from caps.scoring.evidence import (
+from caps.scoring.combination import (
     Blocks,
     agreeing,
     both_sides,
@@ -27,6 +24,9 @@ from caps.scoring.evidence import (
     in_hindsight,
     soft_maximum,
 )
+from caps.scoring.config import ModelConfig, ScoringConfig
+from caps.scoring.context import ScoringContext
+from caps.scoring.contexts import RecentContexts
 from caps.scoring.following import (
     Band,
     Errors,
