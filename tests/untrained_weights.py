@@ -15,7 +15,7 @@ from caps.estimator import CAPS
 from caps.network.config import DetectorConfig
 from caps.realize import MaskPool, Mode, Pretrained, Prior, preset_named
 from caps.realize.experts import CodeScale, Denoiser
-from caps.realize.router import Router
+from caps.realize.modes import Router
 from caps.represent import Representation
 from caps.scoring import FitOptions
 from caps.training import seeded

@@ -9,6 +9,19 @@ Rows = NDArray[np.intp]
 Singles = NDArray[np.float32]
 
 
+def runs(flags: BoolArray, merge_gap: int = 0) -> Rows:
+    """Start and end (exclusive) (run, 2) of the runs of flagged rows, near ones merged.
+
+    >>> runs(np.array([False, True, True, False, True])).tolist()
+    [[1, 3], [4, 5]]
+    """
+    rows = np.flatnonzero(flags)
+    breaks = np.flatnonzero(np.diff(rows) > merge_gap + 1)
+    firsts = np.concatenate([rows[:1], rows[breaks + 1]])
+    lasts = np.concatenate([rows[breaks], rows[-1:]])
+    return np.stack([firsts, lasts + 1], axis=1)
+
+
 def mean_of_known(table: FloatArray) -> FloatArray:
     """The mean of each row over its finite values; not-a-number where there is none."""
     known = np.isfinite(table)

@@ -1,8 +1,8 @@
 """Configurations as JSON values and back, checked: one way for all of them."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import MISSING, Field, asdict, fields, is_dataclass
-from typing import Any, Self, TypeVar, get_type_hints
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import MISSING, Field, field, fields, is_dataclass
+from typing import Any, Self, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -13,7 +13,7 @@ Config = TypeVar("Config")
 
 def check_keys(facts: Mapping[str, Any], wanted: Iterable[str] | type, what: str) -> None:
     """Refuse facts with other keys than the wanted ones, or than the fields of a dataclass."""
-    names = (field.name for field in fields(wanted)) if isinstance(wanted, type) else wanted
+    names = (each.name for each in fields(wanted)) if isinstance(wanted, type) else wanted
     odd = set(facts) ^ set(names)
     if odd:
         raise ArtifactError(
@@ -23,7 +23,7 @@ def check_keys(facts: Mapping[str, Any], wanted: Iterable[str] | type, what: str
 
 
 def from_json(kind: type[Config], facts: Any) -> Config:
-    """The dataclass, perhaps of others, that `asdict` made the facts of; lists become tuples.
+    """The dataclass, perhaps of others, that `to_json` made the facts of; lists become tuples.
 
     >>> from dataclasses import dataclass
     >>> @dataclass
@@ -39,23 +39,37 @@ def from_json(kind: type[Config], facts: Any) -> Config:
     return kind(**{name: _restored(each, hints[name]) for name, each in facts.items()})
 
 
+def to_json(value: Any) -> Any:
+    """A dataclass, perhaps of others, of arrays and tuples, as JSON values for `from_json`."""
+    if is_dataclass(value):
+        return {each.name: to_json(getattr(value, each.name)) for each in fields(value)}
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    return list(value) if isinstance(value, tuple) else value
+
+
 def _restored(value: Any, hint: Any) -> Any:
     if isinstance(hint, type) and is_dataclass(hint):
         return from_json(hint, value)
+    if get_origin(hint) is np.ndarray:
+        try:
+            return np.array(value, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise ArtifactError(f"{value!r} for numbers", "write it again") from None
+    if hint in (int, float, str) and not isinstance(value, int | float if hint is float else hint):
+        raise ArtifactError(f"{value!r} for a value of {hint.__name__}", "write it again")
     return tuple(value) if isinstance(value, list) else value
 
 
 class Configuration:
-    """The base of frozen dataclasses of numbers, tuples of numbers and other configurations."""
+    """The base of frozen dataclasses of numbers, names, tuples and other configurations."""
 
     __slots__ = ()
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON values; `from_dict` gives the same configuration back."""
-        facts = asdict(self)  # type: ignore[call-overload]
-        return {
-            name: list(each) if isinstance(each, tuple) else each for name, each in facts.items()
-        }
+        facts: dict[str, Any] = to_json(self)
+        return facts
 
     @classmethod
     def from_dict(cls, facts: Mapping[str, Any]) -> Self:
@@ -63,26 +77,55 @@ class Configuration:
         return from_json(cls, facts)
 
     def __post_init__(self) -> None:
-        """Refuse a number of another kind or sign than the default's."""
-        for field in fields(self):  # type: ignore[arg-type]
-            default, value = _default(field), getattr(self, field.name)
-            if isinstance(default, Configuration):
-                alike = isinstance(value, type(default))
-            elif isinstance(default, tuple):
-                alike = isinstance(value, tuple) and len(value) > 0
-                alike = alike and all(_is_like(each, default[0]) for each in value)
-            else:
-                alike = _is_like(value, default)
-            if not alike:
-                raise InputError(f"{field.name} is {value!r}", f"give the like of {default!r}")
+        """Refuse what is out of bounds, or of another kind or sign than the default."""
+        for each in fields(self):  # type: ignore[arg-type]
+            value = getattr(self, each.name)
+            holds, wanted = each.metadata.get("rule") or _rule(each)
+            if not holds(value):
+                raise InputError(f"{each.name} is {value!r}", f"give {wanted}")
 
 
-def _default(field: Field[Any]) -> Any:
-    return field.default_factory() if field.default_factory is not MISSING else field.default
+def within(default: float, low: float, high: float, wanted: str) -> Any:
+    """A field of numbers of the default's kind, from `low` to `high`.
+
+    >>> from dataclasses import dataclass
+    >>> @dataclass
+    ... class Cut(Configuration):
+    ...     edge: float = within(0.6, 0, 1, "a share")
+    >>> Cut(edge=1.5)
+    Traceback (most recent call last):
+    ...
+    caps.errors.InputError: edge is 1.5: give a share
+    """
+
+    def holds(value: Any) -> bool:
+        return _is_number(value, default) and low <= value <= high
+
+    return field(default=default, metadata={"rule": (holds, wanted)})
 
 
-def _is_like(value: Any, default: float) -> bool:
+def _rule(each: Field[Any]) -> tuple[Callable[[Any], bool], str]:
+    """What the values of a field have to be, and how that is said."""
+    default = each.default_factory() if each.default_factory is not MISSING else each.default
+    if isinstance(default, str):
+        *others, last = get_args(each.type)
+        return lambda value: value in (*others, last), f"{', '.join(others)} or {last}"
+    if default is None:
+        return lambda value: value is None or _is_like(value, 1), "at least 1, or None"
+    wanted = "at least 1" if isinstance(default, int) else f"the like of {default!r}"
+    return lambda value: _is_like(value, default), wanted
+
+
+def _is_like(value: Any, default: Any) -> bool:
+    if isinstance(default, Configuration):
+        return isinstance(value, type(default))
+    if isinstance(default, tuple):
+        listed = isinstance(value, tuple | list) and len(value) > 0
+        return listed and all(_is_like(each, default[0]) for each in value)
+    number = _is_number(value, default) and np.isfinite(value)
+    return bool(number and np.sign(value) == np.sign(default))
+
+
+def _is_number(value: Any, default: float) -> bool:
     kinds = int if isinstance(default, int) else int | float
-    if isinstance(value, bool) or not isinstance(value, kinds):
-        return False
-    return bool(np.isfinite(value) and np.sign(value) == np.sign(default))
+    return isinstance(value, kinds) and not isinstance(value, bool)

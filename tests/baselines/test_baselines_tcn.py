@@ -11,8 +11,7 @@ from caps.baselines.regression import TcnAutoencoder, TcnForecast
 from caps.errors import InputError
 from caps.network.config import DetectorConfig
 from caps.recover import perturbed_pairs, reference_windows
-from caps.recover.injection import Site
-from caps.recover.perturbations import PERTURBATIONS, outlier
+from caps.recover.injection import PERTURBATIONS, Site, outlier
 
 SMALL = DetectorConfig(window=64, width=16, dilations=(1, 2, 4), steps=60, members=1, stride=16)
 TREATMENTS: list[Treatment] = ["plain", "weighted", "balanced", "focal"]

@@ -119,10 +119,10 @@ def test_what_a_plan_makes_counts() -> None:
 
 
 def test_formulas_count_and_words_do_not(hash_of_caps: str, edit: Edit) -> None:
-    edit("network/logistic.py", r'^"""', '"""Other words. ')
-    edit("network/logistic.py", r"^def ", "# a remark\ndef ")
+    edit("network/windowed.py", r'^"""', '"""Other words. ')
+    edit("network/windowed.py", r"^def ", "# a remark\ndef ")
     assert config_hash("caps", make_method) == hash_of_caps
-    edit("network/logistic.py", r"    return (.*)$", r"    return 2 * \1")
+    edit("network/windowed.py", r"    return (.*)$", r"    return 2 * \1")
     assert config_hash("caps", make_method) != hash_of_caps
 
 

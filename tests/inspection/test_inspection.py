@@ -36,11 +36,10 @@ from caps.inspection.views import (
     view,
 )
 from caps.realize import Mode, Pretrained, Sampler, preset_named
-from caps.realize.experts import Denoiser
+from caps.realize.experts import Denoiser, ResidualVae
+from caps.realize.modes import Router
 from caps.realize.pretrain import Pretraining
-from caps.realize.router import Router
 from caps.realize.source import encode_source, mode_sources, organise
-from caps.realize.vae import ResidualVae
 from caps.represent import Representation
 from caps.simulate import FAMILIES, simulate_pairs
 

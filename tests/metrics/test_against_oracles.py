@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from caps.metrics import acf_window, auc_pr, auc_roc, evaluate, standard_f1, vus
-from caps.metrics.levels import FirstAbove, levels_of
 from caps.metrics.range_wise import range_sweep
-from caps.metrics.scored import Events
+from caps.metrics.scored import Events, FirstAbove, levels_of
 from caps.metrics.zones import affiliation_sweep
 from oracles import (
     affiliation as naive_affiliation,
@@ -132,7 +131,7 @@ def test_many_events_in_blocks_equal_one_table(monkeypatch):
     labels = (rng.random(3000) < 0.3).astype(int)
     scores = np.round(rng.random(3000), 2)
     whole = evaluate(scores, labels)
-    monkeypatch.setattr("caps.metrics.levels._BLOCK", 20_000)
+    monkeypatch.setattr("caps.metrics.scored._BLOCK", 20_000)
     monkeypatch.setattr("caps.metrics.range_wise._PAIRS", 7)
     parts = evaluate(scores, labels)
     for name, value in whole.as_dict().items():

@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from caps.neighbours.config import NeighbourConfig
-from caps.neighbours.forecasts import block_errors, expected_beside
-from caps.neighbours.index import FORMS, Form, SubsequenceIndex, paa
+from caps.neighbours.index import FORMS, Form, SubsequenceIndex, block_errors, expected_beside, paa
 from oracles.neighbours import naive_block_error, naive_expected
 
 CONFIG = NeighbourConfig(index_size=60)

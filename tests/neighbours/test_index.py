@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from caps.neighbours.config import NeighbourConfig
+from caps.neighbours.counterpart import distance_profile, kth_distance
 from caps.neighbours.index import (
     FORMS,
     Form,
@@ -13,7 +14,6 @@ from caps.neighbours.index import (
     paa,
     paa_of_windows,
 )
-from caps.neighbours.profiles import distance_profile, kth_distance
 from oracles.neighbours import naive_form, naive_nearest_of_divisions
 
 CONFIG = NeighbourConfig()

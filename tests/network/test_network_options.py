@@ -8,13 +8,10 @@ import torch
 from torch import Tensor, nn
 
 from caps.errors import InputError
-from caps.network.calibrated import SILENT, calibrate_outputs
 from caps.network.config import DetectorConfig
-from caps.network.detector import Detector
+from caps.network.detector import Detector, detector_arrays, detector_of
 from caps.network.examples import held_references
-from caps.network.learning import DetectorLoss, train_detector
-from caps.network.stopping import Held
-from caps.network.stored import detector_arrays, detector_of
+from caps.network.learning import SILENT, DetectorLoss, Held, calibrate_outputs, train_detector
 from caps.training import seeded
 from small_detector import SMALL, Pairs
 

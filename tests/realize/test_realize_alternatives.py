@@ -9,10 +9,10 @@ import torch
 from torch import Tensor
 
 from caps.realize import Preset, Pretrained, draw_source_residuals, preset_named
+from caps.realize.experts import ResidualVae, VaeStage
 from caps.realize.presets import resized
 from caps.realize.pretrain import Pretraining
 from caps.realize.unet import Condition
-from caps.realize.vae import ResidualVae, VaeStage
 from caps.simulate import FAMILIES, simulate_pairs
 from caps.training import Schedule, seeded, train
 

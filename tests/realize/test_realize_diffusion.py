@@ -10,8 +10,7 @@ from torch import Tensor, nn
 from caps.errors import InputError
 from caps.realize import preset_named
 from caps.realize.config import RealizeConfig
-from caps.realize.diffusion import NoiseSchedule
-from caps.realize.experts import CodeScale, Denoiser, ExpertStage, blurred
+from caps.realize.experts import CodeScale, Denoiser, ExpertStage, NoiseSchedule, blurred
 from caps.realize.unet import Condition, ResidualExpert
 from caps.represent import RepresentConfig
 from caps.training import seeded

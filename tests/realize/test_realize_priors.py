@@ -8,7 +8,7 @@ from torch import Tensor
 
 from caps.errors import InputError
 from caps.realize import PRIORS, MaskPool, fit_prior, select_modes
-from caps.realize.router import Router, RouterStage
+from caps.realize.modes import Router, RouterStage
 from caps.realize.source import organise
 from caps.simulate import FAMILIES
 from caps.training import Schedule, seeded, train

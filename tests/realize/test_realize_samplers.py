@@ -10,8 +10,7 @@ from torch import Tensor
 
 from caps.errors import InputError
 from caps.realize import Sampler, preset_named, samplers
-from caps.realize.diffusion import NoiseSchedule
-from caps.realize.experts import Denoiser
+from caps.realize.experts import Denoiser, NoiseSchedule
 from caps.realize.samplers import sample
 from caps.realize.unet import Condition
 from caps.training import seeded

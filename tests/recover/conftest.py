@@ -10,9 +10,8 @@ import torch
 
 from caps.realize import MaskPool, Mode, Pretrained, fit_prior, preset_named
 from caps.realize.config import Mechanism
-from caps.realize.experts import CodeScale, Denoiser
-from caps.realize.router import Router
-from caps.realize.vae import ResidualVae
+from caps.realize.experts import CodeScale, Denoiser, ResidualVae
+from caps.realize.modes import Router
 from caps.recover import References, reference_windows
 from caps.represent import Representation
 from caps.simulate import FAMILIES, simulate_pairs

@@ -24,7 +24,7 @@ from caps.recover import (
     trim_references,
 )
 from caps.simulate.anomaly.catalogue import CATALOGUE
-from caps.simulate.anomaly.events import Bases, survey
+from caps.simulate.anomaly.operation import Bases, survey
 from caps.simulate.draft import draft
 from caps.simulate.normal.catalogue import draw_normal
 

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from caps.errors import InputError
 from caps.realize import Pretrained
-from caps.realize.router import Router
+from caps.realize.modes import Router
 from caps.recover import diagnose, known_windows
 from caps.simulate import FAMILIES, simulate_pairs
 

@@ -10,8 +10,7 @@ from torch import Tensor
 from caps.errors import InputError
 from caps.realize import preset_named
 from caps.represent import LocationEmbedding, Representation, RepresentConfig
-from caps.represent.decoders import location_features
-from caps.represent.encoder import MultiScaleExtractor
+from caps.represent.networks import MultiScaleExtractor, location_features
 from caps.training import seeded
 
 CONFIGS = {name: preset_named(name).represent for name in ("tiny", "cpu", "paper")}

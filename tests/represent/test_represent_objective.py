@@ -10,7 +10,7 @@ from torch import Tensor
 
 from caps.realize import preset_named
 from caps.represent import Objective, Representation, RepresentationStage, masked_l1, masked_mse
-from caps.represent.objective import (
+from caps.represent.representation import (
     background,
     disentanglement,
     organisation,

@@ -8,8 +8,7 @@ import pytest
 
 from caps import CAPS
 from caps.scoring import Band, ModelConfig, ScoringConfig
-from caps.scoring.bands import Errors, middle, width_of
-from caps.scoring.following import Widths, widths_around
+from caps.scoring.following import Errors, Widths, middle, width_of, widths_around
 from handmade_analysis import analysed, daily
 
 TRAIN, ROWS = 600, 3000

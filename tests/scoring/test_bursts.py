@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from caps import CAPS
-from caps.scoring.standardiser import Standardiser
+from caps.scoring.following import Standardiser
 
 ROWS, BURSTS = 1000, 8
 

@@ -10,8 +10,8 @@ import pytest
 
 from caps import CAPS
 from caps.errors import ArtifactError
-from caps.scoring.calendar import Calendar, cycles_of
 from caps.scoring.config import ModelConfig, ScoringConfig
+from caps.scoring.measures import Calendar, cycles_of
 from caps.scoring.memory import Memory
 
 HOURS, WEEK, TRAINING, ROWS = 24, 168, 4 * 168, 8 * 168

@@ -11,14 +11,14 @@ from caps.scoring.channels import (
     BinaryChannel,
     ConstantChannel,
     LearnedChannel,
+    LevelRange,
     SilentChannel,
     channel_logits,
 )
 from caps.scoring.config import ScoringConfig
 from caps.scoring.context import NEW, ScoringContext
-from caps.scoring.level import LevelRange
+from caps.scoring.following import Standardiser
 from caps.scoring.memory import Memory, Recall
-from caps.scoring.standardiser import Standardiser
 from caps.series.scaling import CLIP
 
 CONFIG = ScoringConfig()

@@ -38,9 +38,8 @@ SPEED = {
     "events/feedback.py": {"LONGEST_NOTE", "MOST_ENTRIES"},
     "events/likeness.py": {"AT_ONCE"},
     "events/events.py": {"SEVERITIES"},  # the same for every model, so that events compare
-    "neighbours/index.py": {"CACHED", "LEAST_AT_ONCE"},
-    "neighbours/joint.py": {"AT_ONCE"},
-    "network/calibrated.py": {"BATCH"},
+    "neighbours/index.py": {"CACHED", "LEAST_AT_ONCE", "AT_ONCE"},
+    "network/learning.py": {"BATCH"},
     "network/detector.py": {"BATCH"},
     "network/few_windows.py": {"FEW"},
     "network/windowed.py": {"GROUP", "CHUNK"},
@@ -49,15 +48,14 @@ SPEED = {
     "stream/stream.py": {"GROUP"},
 }
 ARITHMETIC = {  # ends of what floats hold, units and facts of mathematics
-    "network/calibrated.py": {"SILENT"},
+    "network/learning.py": {"SILENT"},
     "network/networks.py": {"LARGEST"},
-    "scoring/bands.py": {"GOLDEN", "TAIL"},
+    "scoring/following.py": {"GOLDEN", "TAIL", "QUARTILE", "TENTH"},
     "scoring/calibration.py": {"LARGEST_LEVEL", "SECONDS"},
     "scoring/channels.py": {"ROUNDING"},
     "scoring/evidence.py": {"LARGEST_LOGIT"},
     "scoring/fitted.py": {"ROUNDING"},
     "scoring/joint.py": {"JOINT"},  # a key
-    "scoring/standardiser.py": {"QUARTILE", "TENTH"},
     "stream/drift.py": {"GOLDEN"},
     "stream/stream.py": {"NANOSECOND"},
 }

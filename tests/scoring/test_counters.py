@@ -8,7 +8,7 @@ import pytest
 
 from caps import CAPS
 from caps.export import OnnxModel, write_onnx
-from caps.scoring.counters import is_counter, rates
+from caps.scoring.input import is_counter, rates
 from caps.scoring.remarks import remark_on
 
 ROWS, TRAIN = 1400, 700

@@ -5,10 +5,10 @@ import pytest
 
 from caps.scoring import FitOptions, fit, read_input
 from caps.scoring.calibration import calibrate
+from caps.scoring.channels import LevelRange, levels_of
 from caps.scoring.config import ScoringConfig
 from caps.scoring.evidence import combine, shares, tail_evidence
 from caps.scoring.fitted import Scores
-from caps.scoring.level import LevelRange, levels_of
 from untrained_weights import noisy_wave
 
 CONFIG = ScoringConfig()

@@ -4,10 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from caps.scoring.bands import Errors
 from caps.scoring.config import ScoringConfig
-from caps.scoring.following import Follower, pace_of, standardise_around
-from caps.scoring.standardiser import Standardiser
+from caps.scoring.following import Errors, Follower, Standardiser, pace_of, standardise_around
 
 CONFIG = ScoringConfig()
 USUAL = [Standardiser(0.0, 1.0), Standardiser(-2.0, 0.5)]

@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from caps.scoring.bank import Bank
 from caps.scoring.config import ModelConfig, ScoringConfig
 from caps.scoring.context import NEW, ScoringContext
-from caps.scoring.measures import Measuring, Part, of_rows, quietness
+from caps.scoring.measures import Bank, Measuring, Part, of_rows, quietness
 
 ROWS = np.random.default_rng(0).standard_normal(200)
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from caps import CAPS
-from caps.scoring.reach import sentence
+from caps.scoring.remarks import sentence
 from untrained_weights import noisy_wave
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from caps.scoring import FitOptions, Learned, SteadyConfig, rows_to_learn
-from caps.scoring.steady import Stretch, steady_stretch
+from caps.scoring.learned import Stretch, steady_stretch
 from caps.series import read
 
 ROWS, DAY = 4000, 144

@@ -1,18 +1,12 @@
-"""Point scores from window scores: against the naive twin, whole and in pieces."""
+"""Point scores from window scores: against the naive twin."""
 
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
 from caps.errors import InputError
-from caps.series import (
-    Reassembly,
-    chunked_windows,
-    reassemble,
-    sliding_windows,
-    window_starts,
-    window_weights,
-)
+from caps.series import reassemble, window_starts
+from caps.series.windows import window_weights
 from oracles.windows import naive_reassembly
 
 KINDS = st.sampled_from(["hann", "flat"])
@@ -49,51 +43,6 @@ def test_reassembly_equals_the_naive_twin(
     np.testing.assert_allclose(reassemble(scores, starts, length, kind), expected, rtol=1e-12)
 
 
-@given(scored_windows(), st.lists(st.integers(0, 80), max_size=6), KINDS)
-def test_reassembly_in_pieces_equals_whole_to_the_last_bit(
-    windows: tuple[np.ndarray, np.ndarray, int], cuts: list[int], kind
-) -> None:
-    scores, starts, length = windows
-    cuts = sorted(cut % (len(starts) + 1) for cut in cuts)
-    reassembly = Reassembly(scores.shape[1], kind)
-    pieces = [
-        reassembly.add(part, where)
-        for part, where in zip(np.split(scores, cuts), np.split(starts, cuts), strict=True)
-    ]
-    points = np.concatenate([*pieces, reassembly.finish(length)])
-    assert points.tobytes() == reassemble(scores, starts, length, kind).tobytes()
-
-
-@given(LENGTHS, SIZES, st.data())
-def test_scoring_in_chunks_equals_scoring_whole(
-    length: int, size: int, data: st.DataObject
-) -> None:
-    stride = data.draw(st.integers(1, size))
-    step = data.draw(st.integers(1, 30))
-    values = np.random.default_rng(length).random(length)
-
-    def score(windows: np.ndarray) -> np.ndarray:
-        return np.abs(windows - windows.mean(axis=1, keepdims=True))
-
-    whole = sliding_windows(values, size, stride)
-    expected = reassemble(score(whole[:]), whole.starts, length, "hann")
-    reassembly = Reassembly(size, "hann")
-    chunks = (values[row : row + step] for row in range(0, length, step))
-    pieces = [
-        reassembly.add(score(part[:]), part.starts)
-        for part in chunked_windows(chunks, size, stride)
-    ]
-    points = np.concatenate([*pieces, reassembly.finish(length)])
-    assert points.tobytes() == expected.tobytes()
-
-
-def test_finished_rows_come_out_as_soon_as_no_window_can_reach_them() -> None:
-    reassembly = Reassembly(4, "flat")
-    assert len(reassembly.add(np.ones((1, 4)), np.array([0]))) == 1
-    assert len(reassembly.add(np.ones((1, 4)), np.array([3]))) == 3
-    assert len(reassembly.finish(7)) == 3
-
-
 @given(st.integers(1, 600), KINDS)
 def test_weights_are_positive_and_symmetric(size: int, kind) -> None:
     weights = window_weights(size, kind)
@@ -127,10 +76,9 @@ def test_a_forgotten_last_window_is_refused() -> None:
 
 
 def test_windows_out_of_order_are_refused() -> None:
-    reassembly = Reassembly(2, "flat")
-    reassembly.add(np.ones((1, 2)), np.array([0]))
-    with pytest.raises(InputError, match="out of order"):
-        reassembly.add(np.ones((1, 2)), np.array([0]))
+    for starts in ([0, 0, 1], [1, 0, 1]):
+        with pytest.raises(InputError, match="out of order"):
+            reassemble(np.ones((3, 2)), np.array(starts), 3, "flat")
 
 
 def test_weights_that_do_not_fit_are_refused() -> None:
@@ -139,4 +87,4 @@ def test_weights_that_do_not_fit_are_refused() -> None:
     with pytest.raises(InputError, match="window, time"):
         reassemble(np.ones(4), np.array([0]), 4, "flat")
     with pytest.raises(InputError, match="for 2 starts"):
-        Reassembly(3, "flat").add(np.ones((1, 3)), np.array([0, 1]))
+        reassemble(np.ones((1, 3)), np.array([0, 1]), 4, "flat")

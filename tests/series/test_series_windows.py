@@ -1,11 +1,11 @@
-"""Sliding windows against the naive twin, as views, and in chunks."""
+"""Sliding windows against the naive twin, as views."""
 
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
 from caps.errors import InputError
-from caps.series import chunked_windows, pad_short, sliding_windows, window_starts
+from caps.series import pad_short, sliding_windows, window_starts
 from oracles.windows import naive_starts, naive_windows
 
 LENGTHS = st.integers(1, 60)
@@ -87,28 +87,6 @@ def test_long_series_are_not_padded_and_not_copied() -> None:
     assert pad_short(values, 10) is values
 
 
-@given(LENGTHS, SIZES, STRIDES, st.lists(st.integers(0, 17), min_size=1, max_size=12))
-def test_chunked_windows_equal_whole_windows(
-    length: int, size: int, stride: int, cuts: list[int]
-) -> None:
-    values = ramp(length, 2)
-    chunks, row = [], 0
-    for cut in cuts:
-        chunks.append(values[row : row + cut])
-        row += cut
-    chunks.append(values[min(row, length) :])
-    whole = sliding_windows(values, size, stride)
-    parts = list(chunked_windows(chunks, size, stride))
-    assert np.concatenate([part.starts for part in parts]).tolist() == whole.starts.tolist()
-    np.testing.assert_array_equal(np.concatenate([part[:] for part in parts]), whole[:])
-
-
-def test_chunked_windows_keep_a_bounded_number_of_rows() -> None:
-    chunks = (ramp(100) for _ in range(50))
-    held = [len(part.view) for part in chunked_windows(chunks, size=32, stride=8)]
-    assert max(held) <= 100 + 32 + 8
-
-
 @pytest.mark.parametrize(("size", "stride"), [(0, 1), (4, 0), (-1, 1)])
 def test_impossible_windows_are_refused(size: int, stride: int) -> None:
     with pytest.raises(InputError, match="at least 1"):
@@ -120,5 +98,3 @@ def test_an_empty_series_has_no_windows() -> None:
         window_starts(0, 4, 1)
     with pytest.raises(InputError, match="empty"):
         pad_short(np.empty(0), 4)
-    with pytest.raises(InputError, match="empty"):
-        list(chunked_windows([], 4, 1))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from caps.simulate import PairBatch, simulate_pairs
-from caps.simulate.anomaly.events import Events, in_context, survey
+from caps.simulate.anomaly.operation import Events, in_context, survey
 from caps.simulate.normal.catalogue import draw_normal
 
 MakeEvents = Callable[..., Events]

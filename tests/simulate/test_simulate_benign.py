@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from caps.simulate import PairBatch
-from caps.simulate.benign import MARGIN, add_benign
+from caps.simulate.simulator import MARGIN, add_benign
 
 
 def added(pairs: PairBatch, rng: np.random.Generator) -> tuple[PairBatch, np.ndarray]:

@@ -5,9 +5,9 @@ import pytest
 
 from caps.errors import InputError
 from caps.simulate import GENERATORS, simulate_normal
-from caps.simulate.anomaly.events import rhythm
+from caps.simulate.anomaly.operation import rhythm
 from caps.simulate.normal.catalogue import CATALOGUE, draw_normal
-from caps.simulate.normal.chaos import mackey_glass
+from caps.simulate.normal.processes import mackey_glass
 
 
 @pytest.mark.parametrize("generator", GENERATORS)

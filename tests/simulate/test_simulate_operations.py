@@ -8,8 +8,7 @@ import pytest
 from caps.simulate import PairBatch
 from caps.simulate.anomaly import own_data, periodic, point, trend
 from caps.simulate.anomaly.catalogue import CATALOGUE
-from caps.simulate.anomaly.events import Events, in_context, interpolated
-from caps.simulate.anomaly.operation import Place
+from caps.simulate.anomaly.operation import Events, Place, in_context, interpolated
 
 MakeEvents = Callable[..., Events]
 

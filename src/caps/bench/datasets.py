@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from caps.arrays import FloatArray
+from caps.arrays import FloatArray, runs
 from caps.errors import InputError
 from caps.series import bridge
 
@@ -97,9 +97,8 @@ def labelled_spans(
     >>> labelled_spans(np.array([1, 0, 1, 1]), first=1)
     [(2, 4)]
     """
-    marked = np.asarray(labels[first:last], dtype=np.bool_).astype(np.int8)
-    edges = first + np.flatnonzero(np.diff(np.pad(marked, 1)))
-    return [(int(start), int(end)) for start, end in edges.reshape(-1, 2)]
+    marked = np.asarray(labels[first:last], dtype=np.bool_)
+    return [(start, end) for start, end in (first + runs(marked)).tolist()]
 
 
 def load_series(file: SeriesFile) -> LabelledSeries:

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from caps.errors import InputError, check_known
-from caps.metrics.levels import levels_of
 from caps.metrics.points import (
     average_precision,
     best_f1_over_all_scores,
@@ -16,7 +15,7 @@ from caps.metrics.points import (
     roc_area,
 )
 from caps.metrics.range_wise import RangeF1, best_range_f1, harmonic, range_sweep
-from caps.metrics.scored import Events, Scored, checked_labels
+from caps.metrics.scored import Events, Scored, checked_labels, levels_of
 from caps.metrics.volume import Volume, volume_under_surface
 from caps.metrics.window import acf_window
 from caps.metrics.zones import affiliation_f, affiliation_sweep, best_affiliation_f

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from caps.arrays import runs
 from caps.errors import InputError
 from caps.metrics.scored import Events, Flags, Floats, Integers, checked_labels, checked_scores
 
@@ -49,11 +50,7 @@ def alarm_spans(scores: ArrayLike, threshold: float, merge_gap: int = MERGE_GAP)
     array([[1, 4],
            [7, 8]])
     """
-    rows = np.flatnonzero(checked_scores(scores) > threshold)
-    breaks = np.flatnonzero(np.diff(rows) > merge_gap + 1)
-    firsts = np.concatenate([rows[:1], rows[breaks + 1]])
-    lasts = np.concatenate([rows[breaks], rows[-1:]])
-    return np.stack([firsts, lasts + 1], axis=1)
+    return runs(checked_scores(scores) > threshold, merge_gap)
 
 
 def budget_threshold(scores: ArrayLike, rate: float, merge_gap: int = MERGE_GAP) -> float:

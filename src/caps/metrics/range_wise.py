@@ -12,8 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from caps.metrics.levels import FirstAbove, row_blocks, totals_above
-from caps.metrics.scored import Events, Floats, Integers
+from caps.metrics.scored import Events, FirstAbove, Floats, Integers, row_blocks, totals_above
 
 _PAIRS = 500_000  # (joining run, threshold) pairs looked at together
 

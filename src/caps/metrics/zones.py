@@ -14,8 +14,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from caps.metrics.levels import FirstAbove, row_blocks, totals_above
-from caps.metrics.scored import Events, Flags, Floats, Integers
+from caps.metrics.scored import (
+    Events,
+    FirstAbove,
+    Flags,
+    Floats,
+    Integers,
+    row_blocks,
+    totals_above,
+)
 
 # Both published implementations add this to the denominator of F.
 _F_EPSILON = 1e-15

@@ -14,27 +14,23 @@ if TYPE_CHECKING:
         Counterpart as Counterpart,
         counterpart_of as counterpart_of,
         deviation as deviation,
+        kth_distance as kth_distance,
         normal_counterpart as normal_counterpart,
-    )
-    from caps.neighbours.forecasts import (
-        block_errors as block_errors,
-        expected_beside as expected_beside,
     )
     from caps.neighbours.index import (
         FORMS as FORMS,
         Form as Form,
         Forms as Forms,
-        Neighbours as Neighbours,
+        JointIndex as JointIndex,
         SubsequenceIndex as SubsequenceIndex,
         Zone as Zone,
+        block_errors as block_errors,
+        expected_beside as expected_beside,
         in_forms as in_forms,
+        joint_subsequences as joint_subsequences,
         observed_share as observed_share,
         paa as paa,
         paa_of_windows as paa_of_windows,
-    )
-    from caps.neighbours.joint import (
-        JointIndex as JointIndex,
-        joint_subsequences as joint_subsequences,
     )
     from caps.neighbours.overlap import (
         TrainingOverlap as TrainingOverlap,
@@ -42,6 +38,5 @@ if TYPE_CHECKING:
         overlap_by_values as overlap_by_values,
         training_rows as training_rows,
     )
-    from caps.neighbours.profiles import kth_distance as kth_distance
 
 __getattr__ = on_first_use(__name__)

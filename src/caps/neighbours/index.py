@@ -1,4 +1,4 @@
-"""Subsequences of the training part, and the nearest of them to a new one."""
+"""Subsequences of the training part, the nearest of them to a new one, and what lay beside them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Any, Literal, get_args
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from caps.arrays import FloatArray, Rows, Singles
@@ -262,3 +263,104 @@ class SubsequenceIndex(Subsequences):
         """One over the stds, and the squared sizes of the z-normalised subsequences."""
         _, std = self.level_and_std
         return np.reciprocal(std), np.asarray(self._sizes / np.square(std))
+
+
+def expected_beside(
+    index: SubsequenceIndex, edged: Singles, found: Neighbours, offsets: Rows
+) -> Singles:
+    """What lay at `offsets` from the start of the neighbours: (offset, form, division, query).
+
+    Moved to the level of the query and brought to its size, as far as the form leaves them out.
+    `edged` are the training rows between as many not-a-numbers as there are offsets: what lay
+    beyond the ends of training, and where nothing was found, is not-a-number.
+    """
+    nearest, wanted = found.of_divisions, found.queries
+    there = np.where(nearest < 0, len(edged), index.starts[nearest] + len(offsets))
+    # By offset first: sums over offsets are then of whole arrays.
+    expected = edged.take(there + offsets[:, None, None, None], mode="clip")
+    level, std = index.level_and_std
+    expected[:, 1:] -= level[nearest[1:]]  # the raw ones, first, keep theirs
+    expected[:, 2] *= wanted.std / std[nearest[2]]
+    expected[:, 1:] += wanted.level
+    return expected
+
+
+def block_errors(observed: Singles, expected: Singles) -> Singles:
+    """Root mean squared error of blocks of rows, by the division that comes nearest.
+
+    `observed` (offset, query), `expected` (offset, ..., division, query); the errors are
+    (..., query), not-a-number unless more than half of the rows are known.
+
+    >>> expected = np.array([[[0.0], [3.0]], [[0.0], [3.0]]], np.float32)
+    >>> block_errors(np.array([[3.0], [1.0]], np.float32), expected).round(2)
+    array([1.41], dtype=float32)
+    """
+    rows, queries = observed.shape
+    error = observed.reshape(rows, *(1,) * (expected.ndim - 2), queries) - expected
+    np.square(error, out=error)
+    mean = np.add.reduce(error, axis=0) / np.float32(rows)
+    if not np.isfinite(mean).all():
+        known = np.isfinite(error)
+        held = known.sum(axis=0, dtype=np.float32)
+        total = np.add.reduce(np.where(known, error, np.float32(0.0)), axis=0)
+        mean = np.where(2 * held > rows, total / np.maximum(held, 1), np.float32(np.inf))
+    best = np.minimum.reduce(mean, axis=-2)
+    return np.sqrt(np.where(np.isinf(best), np.float32(np.nan), best))
+
+
+AT_ONCE = 256  # subsequences that are looked up at a time
+
+
+@dataclass(frozen=True, eq=False)
+class JointIndex(Subsequences):
+    """Subsequences of one length, of all channels together."""
+
+    subsequences: Singles  # (subsequence, channel, row)
+
+    @classmethod
+    def of(cls, rows: FloatArray, length: int, config: NeighbourConfig) -> "JointIndex | None":
+        """Of training rows (time, channel), evenly over them; None where too few were observed."""
+        if len(rows) < config.training_lengths * length:
+            return None
+        seen = sliding_window_view(np.isfinite(rows).mean(axis=1), length).mean(axis=1)
+        starts = np.flatnonzero(seen >= config.least_observed)
+        if len(starts) < 2 * length:  # nothing would be left beside those that overlap
+            return None
+        if len(starts) > config.index_size:
+            starts = starts[np.linspace(0, len(starts) - 1, config.index_size).astype(np.intp)]
+        bridged = np.asarray(bridge(rows.T).T, dtype=np.float64)
+        return cls(length, starts, joint_subsequences(bridged, starts, length))
+
+    def distances(self, queries: Singles, exclusion_zone: Zone | None = None) -> FloatArray:
+        """How far each channel is from where the nearest of all has it (query, channel).
+
+        Root mean squares; not-a-number where none was left outside of the exclusion zone.
+        """
+        found = np.empty(queries.shape[:2])
+        for first in range(0, len(queries), AT_ONCE):
+            chunk = slice(first, min(first + AT_ONCE, len(queries)))
+            asked = queries[chunk]
+            apart = self._sizes - 2 * (asked.reshape(len(asked), -1) @ self._table)
+            if exclusion_zone is not None:
+                low, high = (side[chunk] for side in exclusion_zone)
+                for row in np.flatnonzero(high > low):
+                    apart[row, low[row] : high[row]] = np.inf
+            nearest = apart.argmin(axis=1)
+            away = asked - self.subsequences[nearest]
+            found[chunk] = np.sqrt(np.square(away, dtype=np.float64).mean(axis=2))
+            found[chunk][np.isinf(apart[np.arange(len(asked)), nearest])] = np.nan
+        return found
+
+    @cached_property
+    def _table(self) -> Singles:
+        return np.ascontiguousarray(self.subsequences.reshape(len(self.starts), -1).T)
+
+    @cached_property
+    def _sizes(self) -> Singles:
+        return np.asarray(np.square(self._table).sum(axis=0))
+
+
+def joint_subsequences(rows: FloatArray, starts: Rows, length: int) -> Singles:
+    """Of bridged rows (time, channel): (subsequence, channel, row); a channel without any is 0."""
+    known = np.nan_to_num(rows).astype(np.float32)
+    return np.ascontiguousarray(sliding_window_view(known, length, axis=0)[starts])

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     )
     from caps.network.detector import (
         Detector as Detector,
+        detector_arrays as detector_arrays,
+        detector_of as detector_of,
         score_logits as score_logits,
         score_series as score_series,
         window_logits as window_logits,
@@ -24,13 +26,15 @@ if TYPE_CHECKING:
         references_in as references_in,
     )
     from caps.network.learning import train_detector as train_detector
-    from caps.network.logistic import expit as expit, logit as logit
     from caps.network.networks import (
         DilatedBlock as DilatedBlock,
         TcnDetector as TcnDetector,
-        TransformerDetector as TransformerDetector,
     )
-    from caps.network.stored import detector_arrays as detector_arrays, detector_of as detector_of
-    from caps.network.windowed import RowDetector as RowDetector, row_logits as row_logits
+    from caps.network.windowed import (
+        RowDetector as RowDetector,
+        expit as expit,
+        logit as logit,
+        row_logits as row_logits,
+    )
 
 __getattr__ = on_first_use(__name__)

@@ -1,20 +1,14 @@
 """Sizes of the detector, how it is trained and how its windows are put together."""
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
-from caps.configuration import Configuration
+from caps.configuration import Configuration, within
 from caps.errors import InputError
 
 Network = Literal["tcn", "transformer"]
 View = Literal["window", "series", "both"]
 Weighting = Literal["points", "events"]
-OPTIONAL = ("epochs", "patience")
-WHOLE = (
-    *("window", "patch", "width", "kernel", "layers", "heads", "steps", "epochs", "batch"),
-    *("members", "stride", "held_blocks", "fewest_held", "outputs", "check_every", "patience"),
-    *("short_rows", "held_references", "held_pairs"),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,24 +25,24 @@ class DetectorConfig(Configuration):
     view: View = "window"
     std_floor: float = 0.1  # of the series' std: a flat window must not blow up its noise
     clip: float = 10.0  # beyond ten stds the size of a deviation says nothing more
-    patch: int = (
-        4  # time steps folded into channels: a quarter of the positions, a third of the cost
-    )
+    # Time steps folded into channels: a quarter of the positions, a third of the cost.
+    patch: int = 4
     width: int = 32  # 64 gained nothing at 2.2 times the time
     kernel: int = 3
     dilations: tuple[int, ...] = (1, 2, 4, 8, 16)  # one block each; every point sees the window
     layers: int = 3  # transformer only
     heads: int = 4  # transformer only
-    dropout: float = 0.0
+    dropout: float = within(0.0, 0, 0.99, "a share below 1")
     steps: int = 200  # a fixed budget: three times as many overfit short training parts
     epochs: int | None = None  # over the pair list, instead of `steps`
     batch: int = 32  # windows a step, half of them references
-    learning_rate: float = 1e-3  # the paper's
+    learning_rate: float = within(1e-3, 1e-12, 1, "a number above 0 and below 1")  # the paper's
     members: int = 2  # trained from different seeds; their mean logit beats either
     stride: int = 64  # between scored windows; 16 scores hardly better, 128 clearly worse
     # Of a window that saw less than half of its rows: it counts only where no better one does.
-    sparse_weight: float = 1e-6
-    held_share: float = 0.25  # of training, for what the detector must not have learned from
+    sparse_weight: float = within(1e-6, 1e-12, 1, "a share above 0")
+    # Of training, for what the detector must not have learned from.
+    held_share: float = within(0.25, 0, 0.99, "a share below 1")
     held_blocks: int = 4  # at most, spread over the training part
     fewest_held: int = 64  # rows, of a part too short for blocks of a window
 
@@ -59,69 +53,36 @@ class DetectorConfig(Configuration):
     # 4: one for each mode and one for effects by rule, each calibrated on rows held out; the
     # smallest p-value counts. A mode that is hard to see then hides no other.
     outputs: int = 1
-    output_share: float = 0.1  # of held-out points, from which on an output's tail is exponential
+    # Of held-out points, from which on an output's tail is exponential.
+    output_share: float = within(0.1, 1e-3, 0.5, "a share up to a half")
     least_tail: float = 0.05  # of its scale, in logits: an output that never moves is no evidence
     # Checks in a row without a smaller loss on held-out counterparts that end training; the best
     # weights count, and `steps` is the most.
     patience: int | None = None
     check_every: int = 20  # steps
     held_references: int = 48  # of which there are held-out counterparts
-    least_held: float = 0.25  # of the rows of such a window
+    least_held: float = within(0.25, 1e-3, 1, "a share above 0")  # of the rows of such a window
     held_pairs: int = 96  # that a check looks at: it costs as much as two steps
-    short_share: float = 0.0  # of the effects are cut to 1 to `short_rows` rows
-    short_rows: int = 16  # lengths are even in logarithm: real point events have 1 to 10 rows
-    effect_floor: float = 0.0  # local stds to which weaker effects are raised: an eye sees them
-    hard_share: float = 0.1  # of the effects stay as weak as they are
-    own_share: float = 0.0  # own segments pasted elsewhere, for each counterpart: an extra beat
+    short_share: float = within(0.0, 0, 1, "a share")  # of the effects are cut to `short_rows`
+    short_rows: int = (
+        16  # or fewer: lengths are even in logarithm: real point events have 1 to 10 rows
+    )
+    # Local stds to which weaker effects are raised: an eye sees them.
+    effect_floor: float = within(0.0, 0, 1e3, "0 or a number of stds")
+    hard_share: float = within(0.1, 0, 1, "a share")  # of the effects stay as weak as they are
+    # Own segments pasted elsewhere, for each counterpart: an extra beat.
+    own_share: float = within(0.0, 0, 10, "0 or a number below 10")
 
     def __post_init__(self) -> None:
-        for name in WHOLE:
-            value = getattr(self, name)
-            if not isinstance(value, int) and not (name in OPTIONAL and value is None):
-                raise InputError(f"{name} is {value!r}", "give a whole number")
-        if not isinstance(self.dilations, tuple | list):
-            raise InputError(f"dilations are {self.dilations!r}", "give whole numbers")
+        Configuration.__post_init__(self)
         rules = {
-            "network": (self.network in get_args(Network), "tcn or transformer"),
-            "view": (self.view in get_args(View), "window, series or both"),
-            "weighting": (self.weighting in get_args(Weighting), "points or events"),
-            "patch": (
-                self.patch >= 1 and self.window % self.patch == 0,
-                f"a divisor of the window of {self.window}",
-            ),
-            "width": (self.width >= 8 and self.width % 8 == 0, "a multiple of 8"),
-            "kernel": (self.kernel >= 1 and self.kernel % 2 == 1, "an odd number"),
-            "dilations": (
-                len(self.dilations) > 0
-                and all(isinstance(each, int) and each >= 1 for each in self.dilations),
-                "at least one whole number",
-            ),
-            "heads": (
-                self.heads >= 1 and self.width % self.heads == 0,
-                f"a divisor of width {self.width}",
-            ),
-            "dropout": (_within(self.dropout, 0, 1), "a share below 1"),
-            "learning_rate": (
-                _within(self.learning_rate, 0, 1) and self.learning_rate > 0,
-                "a number above 0 and below 1",
-            ),
-            "std_floor": (_within(self.std_floor, 1e-6, 1e6), "a number above 0"),
-            "clip": (_within(self.clip, 1e-6, 1e6), "a number above 0"),
-            "sparse_weight": (_within(self.sparse_weight, 1e-12, 1.1), "a share above 0"),
-            "held_share": (_within(self.held_share, 0, 1), "a share below 1"),
-            "least_held": (_within(self.least_held, 1e-3, 1.01), "a share above 0"),
-            "output_share": (_within(self.output_share, 1e-3, 0.5), "a share up to a half"),
-            "least_tail": (_within(self.least_tail, 1e-6, 1e6), "a number above 0"),
-            "short_share": (_within(self.short_share, 0, 1.01), "a share"),
-            "effect_floor": (_within(self.effect_floor, 0, 1e3), "0 or a number of stds"),
-            "hard_share": (_within(self.hard_share, 0, 1.01), "a share"),
-            "own_share": (_within(self.own_share, 0, 10), "0 or a number below 10"),
-            "batch": (self.batch >= 2 and self.batch % 2 == 0, "an even number of windows"),
-            "stride": (1 <= self.stride <= self.window, f"1 to the window of {self.window}"),
+            "patch": (self.window % self.patch == 0, f"a divisor of the window of {self.window}"),
+            "width": (self.width % 8 == 0, "a multiple of 8"),
+            "kernel": (self.kernel % 2 == 1, "an odd number"),
+            "heads": (self.width % self.heads == 0, f"a divisor of width {self.width}"),
+            "batch": (self.batch % 2 == 0, "an even number of windows"),
+            "stride": (self.stride <= self.window, f"1 to the window of {self.window}"),
         }
-        for name in WHOLE:
-            value = getattr(self, name)
-            rules.setdefault(name, (value is None or value >= 1, "at least 1"))
         for name, (holds, wanted) in rules.items():
             if not holds:
                 raise InputError(f"{name} is {getattr(self, name)!r}", f"give {wanted}")
@@ -130,10 +91,6 @@ class DetectorConfig(Configuration):
     def wants_held(self) -> bool:
         """Whether it learns something from counterparts of rows held out."""
         return self.outputs > 1 or self.patience is not None
-
-
-def _within(value: object, low: float, high: float) -> bool:
-    return isinstance(value, int | float) and low <= value < high
 
 
 # Full length, 20 epochs, one network (section 4.3 and appendix B); its sizes, 0.25 million

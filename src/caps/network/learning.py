@@ -1,6 +1,15 @@
-"""Training of the detector on recovered pairs: (x, 0) and (x + r^, m) with equal weight."""
+"""Training of the detector on recovered pairs: (x, 0) and (x + r^, m) with equal weight.
 
-from collections.abc import Callable, Iterable
+It may end when held-out counterparts are told no better. Several outputs are made comparable: each
+is -log of the p-value on rows held out. An upper share of the logits of normal points is taken as
+exponential, so that -log p is linear in the logit: it becomes part of the last layer's weights, and
+the network stays the same function for torch, numpy and ONNX. The largest output is then the
+smallest p-value, less the logarithm of how many there are (Bonferroni).
+"""
+
+import copy
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import Event
 from typing import TYPE_CHECKING, cast
@@ -11,14 +20,93 @@ from torch import Tensor, nn
 
 from caps.errors import InputError
 from caps.jobs import in_torch_threads
-from caps.network.calibrated import calibrate_outputs
 from caps.network.config import DetectorConfig, Weighting
 from caps.network.detector import Detector
-from caps.network.stopping import Held
+from caps.network.networks import TcnDetector, TransformerDetector
 from caps.training import Progress, Schedule, seeded, train
 
 if TYPE_CHECKING:
     from caps.recover import PairSet  # a saved detector scores without loading the generator
+
+
+class Held:
+    """The loss on pairs that nothing is learned from, and the weights for which it was smallest."""
+
+    def __init__(
+        self, loss: nn.Module, batch: Mapping[str, Tensor], *, patience: int, most: int
+    ) -> None:
+        self.loss, self.patience = loss, patience
+        count = len(batch["counterpart"])
+        chosen = torch.linspace(0, count - 1, min(count, most)).round().long()
+        self.batch = {name: tensor[chosen] for name, tensor in batch.items()}
+        self.smallest, self.worse = float("inf"), 0
+        self.best = copy.deepcopy(loss.state_dict())
+
+    def after(self, steps: int) -> Callable[[int], bool]:
+        """Looks once in so many steps; whether the loss has not fallen for too long."""
+
+        def enough(step: int) -> bool:
+            return step % steps == 0 and self._look()
+
+        return enough
+
+    def restore(self) -> None:
+        """Give the network its best weights."""
+        self.loss.load_state_dict(self.best)
+
+    @torch.no_grad()
+    def _look(self) -> bool:
+        self.loss.eval()  # statistics of training: those of these pairs must not enter
+        found = float(self.loss(self.batch)["loss"])
+        self.loss.train()
+        if found < self.smallest:
+            self.smallest, self.worse = found, 0
+            self.best = copy.deepcopy(self.loss.state_dict())
+        else:
+            self.worse += 1
+        return self.worse >= self.patience
+
+
+SILENT = -1e4  # logit of an output that no counterpart has taught
+BATCH = 64  # windows at once
+
+
+@torch.no_grad()
+def calibrate_outputs(
+    network: nn.Module,
+    references: Tensor,  # (n, time)
+    trusted: Tensor,
+    used: Sequence[int],
+    config: DetectorConfig,
+) -> None:
+    """Scale the last layer so that every used output is -log p of normal points, corrected."""
+    assert isinstance(network, TcnDetector | TransformerDetector)
+    last = network.head if isinstance(network.head, nn.Conv1d) else network.head[-1]
+    assert isinstance(last, nn.Conv1d | nn.Linear)
+    assert last.bias is not None
+    network.eval()
+    logits = torch.cat([network.outputs(part) for part in torch.split(references, BATCH)])
+    known = trusted > 0
+    for output in range(config.outputs):
+        own = slice(output * config.patch, (output + 1) * config.patch)
+        if output not in used:
+            last.weight[own] = 0.0
+            last.bias[own] = SILENT
+            continue
+        level, scale = _tail(logits[:, output][known], config)
+        # -log p = -log share + (logit - level) / scale
+        offset = -math.log(config.output_share) - math.log(len(used)) - level / scale
+        last.weight[own] /= scale
+        last.bias[own] = last.bias[own] / scale + offset
+
+
+def _tail(logits: Tensor, config: DetectorConfig) -> tuple[float, float]:
+    """The level that the stated share of the logits exceeds, and by how much they do on average."""
+    values = logits.double().sort().values
+    level = float(values[min(int((1 - config.output_share) * len(values)), len(values) - 1)])
+    beyond = values[values > level] - level
+    scale = float(beyond.mean()) if len(beyond) else 0.0
+    return level, max(scale, config.least_tail)
 
 
 class DetectorLoss(nn.Module):

@@ -1,22 +1,24 @@
-"""Logits of rows from those of overlapping windows, in bounded memory; numpy alone.
+"""Logits of rows from those of overlapping windows, and what they are as shares; numpy alone.
 
 Values are scaled and of one channel; not-a-number marks what was not observed.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from caps.arrays import FloatArray
 from caps.errors import InputError
 from caps.network.config import DetectorConfig
-from caps.series import Reassembly, chunked_windows, pad_short
+from caps.series import pad_short, reassemble, sliding_windows
 
 WindowLogits = Callable[[FloatArray], FloatArray]  # (window, time), with gaps -> the same shape
 
-GROUP = 1024  # windows at once into the reassembly
-CHUNK = 2**16  # rows at once: what is held of windows does not grow with the series
+GROUP = 1024  # windows at once
+CHUNK = 2**16  # rows
 
 
 class RowDetector(Protocol):
@@ -58,17 +60,24 @@ def _centred_logits(
     window_logits: WindowLogits, config: DetectorConfig, values: FloatArray
 ) -> FloatArray:
     """Logits of all rows, each by the windows on both of its sides."""
-    weighted, weight = Reassembly(config.window, "hann"), Reassembly(config.window, "hann")
-    chunks = (values[start : start + CHUNK] for start in range(0, len(values), CHUNK))
-    rows = []
-    for windows in chunked_windows(chunks, config.window, config.stride):
-        for starts, batch in windows.batches(GROUP):
-            trust = np.where(np.isfinite(batch).mean(axis=1) >= 0.5, 1.0, config.sparse_weight)
-            logits = window_logits(batch)
-            flat = np.broadcast_to(trust[:, None], logits.shape)
-            rows.append(weighted.add(flat * logits, starts) / weight.add(flat, starts))
-    rows.append(weighted.finish(len(values)) / weight.finish(len(values)))
-    return np.where(np.isfinite(values), np.concatenate(rows), np.nan)
+    windows = sliding_windows(values, config.window, config.stride)
+    # How many are computed at once may change the last bit: those that end in one chunk of rows,
+    # and the right-aligned last one alone.
+    chunk = -(-(windows.starts + config.window) // CHUNK)
+    chunk[-1:] += len(chunk) > 1 and windows.starts[-1] - windows.starts[-2] != config.stride
+    logits, trust = [], []
+    for starts in np.split(windows.starts, np.flatnonzero(np.diff(chunk)) + 1):
+        for _, batch in replace(windows, starts=starts).batches(GROUP):
+            trust.append(
+                np.where(np.isfinite(batch).mean(axis=1) >= 0.5, 1.0, config.sparse_weight)
+            )
+            logits.append(window_logits(batch))
+    flat = np.repeat(np.concatenate(trust)[:, None], config.window, axis=1)
+    weighted, weight = (
+        reassemble(each, windows.starts, len(values), "hann")
+        for each in (flat * np.concatenate(logits), flat)
+    )
+    return np.where(np.isfinite(values), weighted / weight, np.nan)
 
 
 def _causal_logits(
@@ -97,3 +106,25 @@ def checked(values: FloatArray) -> FloatArray:
     if np.isinf(values).any():
         raise InputError("a value is infinite", "read the series with caps.read, which masks them")
     return values
+
+
+def expit(logits: ArrayLike) -> FloatArray:
+    """1 / (1 + exp(-x)), without overflow; not-a-number stays.
+
+    >>> expit([-1000.0, 0.0, 1000.0])
+    array([0. , 0.5, 1. ])
+    """
+    x = np.asarray(logits, dtype=np.float64)
+    small = np.exp(-np.abs(x))
+    return np.asarray(np.where(x >= 0, 1.0, small) / (1.0 + small))
+
+
+def logit(shares: ArrayLike) -> FloatArray:
+    """log(p / (1 - p)): infinite for 0 and 1, not-a-number stays.
+
+    >>> logit([0.5, expit(3.0)]).round(12)
+    array([0., 3.])
+    """
+    p = np.asarray(shares, dtype=np.float64)
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(p) - np.log1p(-p))

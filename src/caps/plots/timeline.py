@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tsdownsample import MinMaxDownsampler
 
-from caps.arrays import FloatArray, Rows
+from caps.arrays import FloatArray, Rows, runs
 from caps.series import (
     Sampling,
     Series,
@@ -156,9 +156,8 @@ class Range:
     def outline(self) -> Line:
         """Closed around every run of rows that has edges; the pen is lifted between them."""
         known = np.isfinite(self.lower) & np.isfinite(self.upper)
-        edges = np.flatnonzero(np.diff(np.concatenate([[False], known, [False]])))
         rows, values = [np.empty(0, np.intp)], [np.empty(0)]
-        for start, end in edges.reshape(-1, 2):
+        for start, end in runs(known):
             run = slice(start, end)
             rows += [self.rows[run], self.rows[run][::-1], self.rows[start : start + 1]]
             values += [self.upper[run], self.lower[run][::-1], np.array([np.nan])]
@@ -192,7 +191,8 @@ def thin_line(values: FloatArray, points: int, timeline: Timeline, start: int = 
     """Draw `values`, the rows from `start` on, with about `points` points."""
     values = np.where(np.isfinite(values), values, np.nan)
     width = max(1, -(-2 * len(values) // points)) if len(values) > points else 1
-    missing = _missing_runs(values, at_least=width)
+    missing = runs(np.isnan(values))
+    missing = missing[missing[:, 1] - missing[:, 0] >= width]  # long enough to be seen
     gaps = timeline.gaps(longer_than=width) - start
     gaps = gaps[(gaps > 0) & (gaps < len(values))]
     edges = np.concatenate([missing[:, 0] - 1, missing[:, 1], gaps - 1, gaps])
@@ -208,10 +208,3 @@ def thin_line(values: FloatArray, points: int, timeline: Timeline, start: int = 
     drawn = np.concatenate([values[kept], np.full(len(missing) + len(gaps), np.nan)])
     order = np.lexsort((np.isnan(drawn), rows))
     return Line(rows[order] + start, drawn[order])
-
-
-def _missing_runs(values: FloatArray, *, at_least: int) -> Rows:
-    """Start and end (exclusive) of the runs of missing values that are long enough to be seen."""
-    flags = np.concatenate([[False], np.isnan(values), [False]])
-    edges = np.flatnonzero(flags[1:] != flags[:-1]).reshape(-1, 2)
-    return np.asarray(edges[edges[:, 1] - edges[:, 0] >= at_least])

@@ -10,13 +10,21 @@ if TYPE_CHECKING:
         router_figures as router_figures,
         sampler_table as sampler_table,
     )
-    from caps.realize.config import Mechanism as Mechanism, PriorKind as PriorKind
+    from caps.realize.config import PriorKind as PriorKind
     from caps.realize.manifest import (
         SHIPPED as SHIPPED,
+        KindRouter as KindRouter,
+        kind_router as kind_router,
         weights_facts as weights_facts,
         weights_folder as weights_folder,
     )
-    from caps.realize.naming import KindRouter as KindRouter, kind_router as kind_router
+    from caps.realize.modes import (
+        PRIORS as PRIORS,
+        MaskPool as MaskPool,
+        Prior as Prior,
+        fit_prior as fit_prior,
+        select_modes as select_modes,
+    )
     from caps.realize.presets import (
         PRESETS as PRESETS,
         TINY as TINY,
@@ -31,13 +39,6 @@ if TYPE_CHECKING:
         Pretrained as Pretrained,
         load_weights as load_weights,
     )
-    from caps.realize.prior import (
-        PRIORS as PRIORS,
-        MaskPool as MaskPool,
-        Prior as Prior,
-        fit_prior as fit_prior,
-    )
-    from caps.realize.router import select_modes as select_modes
     from caps.realize.samplers import Sampler as Sampler
     from caps.realize.source import (
         Source as Source,

@@ -16,13 +16,12 @@ import caps
 from caps.artifacts import MANIFEST, write_text
 from caps.errors import InputError
 from caps.realize.checks import realization_checks
-from caps.realize.experts import Denoiser, ExpertStage
+from caps.realize.experts import Denoiser, ExpertStage, ResidualVae, VaeStage
 from caps.realize.manifest import KIND
+from caps.realize.modes import Router, RouterStage
 from caps.realize.presets import Preset
 from caps.realize.pretrained import Expert, Mode, Pretrained
-from caps.realize.router import Router, RouterStage
 from caps.realize.source import Modes, ModeSource, Source, encode_source, mode_sources, organise
-from caps.realize.vae import ResidualVae, VaeStage
 from caps.replacing import check_folder, check_room
 from caps.represent import Representation, RepresentationStage, representation_checks
 from caps.simulate import PairBatch, load_pairs, save_pairs, simulate_pairs

@@ -12,15 +12,12 @@ from torch import Tensor, nn
 
 from caps.artifacts import read_folder, write_folder
 from caps.configuration import from_json
-from caps.realize.experts import CodeScale, Denoiser
-from caps.realize.manifest import KIND, VERSION, as_described, facts_of, weights_folder
-from caps.realize.naming import KindRouter
+from caps.realize.experts import CodeScale, Denoiser, ResidualVae
+from caps.realize.manifest import KIND, VERSION, KindRouter, as_described, facts_of, weights_folder
+from caps.realize.modes import PRIORS, MaskPool, Prior, Router
 from caps.realize.presets import Preset
-from caps.realize.prior import PRIORS, MaskPool, Prior
-from caps.realize.router import Router
 from caps.realize.samplers import Sampler, sample
 from caps.realize.unet import Condition
-from caps.realize.vae import ResidualVae
 from caps.represent import Codes, Representation
 
 Network = TypeVar("Network", bound=nn.Module)

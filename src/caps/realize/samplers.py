@@ -9,8 +9,7 @@ import torch
 from torch import Tensor
 
 from caps.errors import InputError, check_known
-from caps.realize.diffusion import NoiseSchedule
-from caps.realize.experts import LIMIT, Denoiser
+from caps.realize.experts import LIMIT, Denoiser, NoiseSchedule
 from caps.realize.unet import Condition
 
 Method = Literal["ddpm", "ddim", "dpm++"]

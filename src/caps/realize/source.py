@@ -9,7 +9,7 @@ from torch import Tensor
 from caps.errors import InputError
 from caps.realize.config import Mechanism, PriorKind
 from caps.realize.experts import LIMIT, CodeScale
-from caps.realize.prior import MaskPool, Prior, fit_prior
+from caps.realize.modes import MaskPool, Prior, fit_prior
 from caps.represent import Representation, decode_structure, encode_all
 from caps.simulate import FAMILIES, WINDOW, PairBatch, simulate_pairs
 from caps.training import Batches

@@ -10,10 +10,14 @@ if TYPE_CHECKING:
         trim_references as trim_references,
     )
     from caps.recover.diagnosis import diagnose as diagnose, known_windows as known_windows
-    from caps.recover.effects import own_pairs as own_pairs, shaped_effects as shaped_effects
-    from caps.recover.injection import RULES as RULES, Site as Site
+    from caps.recover.injection import (
+        RULES as RULES,
+        Site as Site,
+        own_pairs as own_pairs,
+        perturbed_pairs as perturbed_pairs,
+        shaped_effects as shaped_effects,
+    )
     from caps.recover.pairs import PairSet as PairSet
-    from caps.recover.perturbations import perturbed_pairs as perturbed_pairs
     from caps.recover.recovery import (
         CONSTRUCTIONS as CONSTRUCTIONS,
         Construction as Construction,

@@ -1,21 +1,73 @@
-"""Counterparts of references: one for each selected mode, by CAPS or by a controlled variant."""
+"""Counterparts of references: one for each selected mode, by CAPS or by a controlled variant.
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+They can be kept in a folder, found again by the content of everything they depend on.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 import torch
 
-from caps.errors import InputError, check_known
+from caps.artifacts import read_folder, write_folder
+from caps.errors import ArtifactError, InputError, check_known
 from caps.jobs import in_torch_threads
 from caps.realize import Pretrained, Sampler
-from caps.recover.cache import cached
-from caps.recover.injection import RULES, rewritten
+from caps.recover.injection import PERTURBATIONS, RULES, outlier, rewritten
 from caps.recover.pairs import NO_MODE, PairSet, visible
-from caps.recover.perturbations import PERTURBATIONS, outlier
 from caps.recover.references import References
+
+KIND = "caps.counterparts"
+VERSION = 1  # also of the ways to draw: a change of them must not be answered with old counterparts
+
+Columns = dict[str, np.ndarray]
+
+
+def cached(
+    folder: Path | None,
+    pretrained: Pretrained,
+    references: References,
+    request: Mapping[str, Any],
+    make: Callable[[], Columns],
+) -> Columns:
+    """What `make` returns, kept under `folder`; an entry that was damaged is made again."""
+    if folder is None:
+        return make()
+    entry = folder / content_key(pretrained, references, request)
+    try:
+        return read_folder(entry, kind=KIND, version=VERSION)[1]["columns"]
+    except ArtifactError:
+        columns = make()
+    write_folder(
+        entry, kind=KIND, version=VERSION, facts={"request": request}, arrays={"columns": columns}
+    )
+    return columns
+
+
+def content_key(pretrained: Pretrained, references: References, request: Mapping[str, Any]) -> str:
+    """A name for the request: it changes with the weights, the references and every option."""
+    weights = pretrained.facts.get("sha256")
+    if not isinstance(weights, dict):
+        raise InputError(
+            "weights that were never saved have no name to cache under",
+            "save them and load them again, or leave out the cache",
+        )
+    named = {
+        "version": VERSION,
+        "weights": weights,
+        "preset": asdict(pretrained.preset),
+        "modes": [(mode.name, mode.scale, mode.prior.kind) for mode in pretrained.modes],
+        "shape": references.windows.shape,
+        "request": request,
+    }
+    digest = hashlib.sha256(json.dumps(named, sort_keys=True).encode())
+    digest.update(np.ascontiguousarray(references.windows, dtype=np.float32).tobytes())
+    return digest.hexdigest()[:32]
+
 
 Construction = Literal["caps", "shuffled", "direct", "injection", "perturbation"]
 CONSTRUCTIONS: tuple[Construction, ...] = get_args(Construction)

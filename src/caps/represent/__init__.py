@@ -11,16 +11,17 @@ if TYPE_CHECKING:
         representation_checks as representation_checks,
     )
     from caps.represent.config import RepresentConfig as RepresentConfig
-    from caps.represent.decoders import (
+    from caps.represent.forward import Codes as Codes, softmax as softmax
+    from caps.represent.networks import (
         LocationEmbedding as LocationEmbedding,
         ResidualDecoder as ResidualDecoder,
     )
-    from caps.represent.forward import Codes as Codes, softmax as softmax
-    from caps.represent.objective import masked_l1 as masked_l1, masked_mse as masked_mse
     from caps.represent.representation import (
         Objective as Objective,
         Representation as Representation,
         RepresentationStage as RepresentationStage,
+        masked_l1 as masked_l1,
+        masked_mse as masked_mse,
     )
 
 __getattr__ = on_first_use(__name__)

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 from caps.lazy import on_first_use
 
 if TYPE_CHECKING:
-    from caps.scoring.bands import Band as Band
     from caps.scoring.calibration import (
         Calibration as Calibration,
         alarm_rate as alarm_rate,
@@ -23,17 +22,17 @@ if TYPE_CHECKING:
     from caps.scoring.context import NEW as NEW
     from caps.scoring.description import build as build, describe as describe
     from caps.scoring.evidence import (
-        NOTABLE as NOTABLE,
         Aggregate as Aggregate,
         carrying as carrying,
         shares as shares,
     )
     from caps.scoring.fitted import Fitted as Fitted, Scores as Scores
     from caps.scoring.fitting import FitProgress as FitProgress, fit as fit
-    from caps.scoring.following import Follower as Follower
+    from caps.scoring.following import (
+        Band as Band,
+    )
     from caps.scoring.input import (
         Moment as Moment,
-        Span as Span,
         on_regular_grid as on_regular_grid,
         read_channels as read_channels,
         read_input as read_input,
@@ -48,7 +47,6 @@ if TYPE_CHECKING:
         event_spans as event_spans,
         odd_rows as odd_rows,
     )
-    from caps.scoring.standardiser import Standardiser as Standardiser
     from caps.scoring.storage import (
         KIND as KIND,
         load_model as load_model,

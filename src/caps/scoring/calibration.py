@@ -16,7 +16,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import ArrayLike
 
 from caps.arrays import FloatArray
-from caps.configuration import check_keys
+from caps.configuration import from_json, to_json
 from caps.errors import ArtifactError, InputError
 from caps.scoring.config import CalibrationConfig
 from caps.scoring.spans import EventRules
@@ -121,32 +121,13 @@ class Calibration:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON values; `from_dict` gives the same calibration back."""
-        return {
-            "rules": self.rules.to_dict(),
-            "rows": self.rows,
-            "levels": self.levels.tolist(),
-            "row_rate": self.row_rate.tolist(),
-            "event_rate": self.event_rate.tolist(),
-            "scale": self.scale,
-        }
+        facts: dict[str, Any] = to_json(self)
+        return facts
 
     @classmethod
     def from_dict(cls, facts: Mapping[str, Any]) -> Self:
         """The calibration that `to_dict` described; other or missing keys are errors."""
-        check_keys(facts, cls, "a calibration")
-        try:
-            made = cls(
-                rules=EventRules.from_dict(facts["rules"]),
-                rows=int(facts["rows"]),
-                levels=np.array(facts["levels"], dtype=np.float64),
-                row_rate=np.array(facts["row_rate"], dtype=np.float64),
-                event_rate=np.array(facts["event_rate"], dtype=np.float64),
-                scale=float(facts["scale"]),
-            )
-        except (TypeError, ValueError) as error:
-            raise ArtifactError(
-                f"a calibration cannot be read ({error})", "write it again"
-            ) from None
+        made = from_json(cls, facts)
         made._check()
         return made
 

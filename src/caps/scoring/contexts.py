@@ -13,9 +13,9 @@ from caps.neighbours import (
     expected_beside,
     paa_of_windows,
 )
-from caps.scoring.bands import middle
-from caps.scoring.bank import Bank
 from caps.scoring.config import ModelConfig
+from caps.scoring.following import middle
+from caps.scoring.measures import Bank
 
 PIECE = 512  # rows at once: what was found of them takes a few megabytes
 

@@ -19,16 +19,16 @@ from caps.scoring.channels import (
     Channel,
     ConstantChannel,
     LearnedChannel,
+    LevelRange,
     SilentChannel,
     two_values,
 )
 from caps.scoring.config import ModelConfig
 from caps.scoring.evidence import AGGREGATES
 from caps.scoring.fitted import Fitted
+from caps.scoring.following import Standardiser
 from caps.scoring.joint import JointMemory
-from caps.scoring.level import LevelRange
 from caps.scoring.memory import Memory
-from caps.scoring.standardiser import Standardiser
 from caps.series import Scaler
 
 KINDS = {

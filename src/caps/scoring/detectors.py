@@ -3,7 +3,7 @@
 The only module of a fit that needs the generator, and torch.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -24,7 +24,6 @@ from caps.network import (
 )
 from caps.realize import Pretrained
 from caps.recover import (
-    Construction,
     PairSet,
     References,
     diagnose,
@@ -34,6 +33,7 @@ from caps.recover import (
     recover_pairs,
     shaped_effects,
 )
+from caps.scoring.options import FitOptions
 from caps.scoring.training_part import TrainingPart
 from caps.training import Report
 
@@ -47,13 +47,7 @@ class Detectors:
     part: TrainingPart
     pretrained: Pretrained
     config: DetectorConfig
-    construction: Construction
-    perturbed: bool
-    chosen_modes: Sequence[int] | None
-    most_references: int
-    causal: bool
-    seed: int
-    cache: Path | None
+    settings: FitOptions
 
     @cached_property
     def ranks(self) -> list[int]:
@@ -68,7 +62,7 @@ class Detectors:
 
     def train(self, column: int, report: Callable[[str, float], None]) -> Detector:
         """Train the detector of one channel that has references."""
-        references, seed = self.references[column], self.seed + self.ranks[column]
+        references, seed = self.references[column], self.settings.seed + self.ranks[column]
         assert references is not None
 
         def recovering(done: int, total: int) -> None:
@@ -100,13 +94,13 @@ class Detectors:
             self.pretrained,
             references,
             modes=self.modes,
-            construction=self.construction,
+            construction=self.settings.construction,
             seed=seed,
-            cache=self.cache,
+            cache=None if self.settings.cache is None else Path(self.settings.cache),
             progress=progress,
         )
         own = round(config.own_share * len(pairs))
-        if self.perturbed:
+        if self.settings.perturbed:
             pairs = pairs.combine(perturbed_pairs(references, len(pairs), seed))
         pairs = shaped_effects(
             pairs,
@@ -123,7 +117,7 @@ class Detectors:
         kept, held = self.blocks
         if kept == held:
             return None
-        seed = np.random.SeedSequence(self.seed, spawn_key=(self.ranks[column], 1))
+        seed = np.random.SeedSequence(self.settings.seed, spawn_key=(self.ranks[column], 1))
         return held_references(
             self.part.scaled[:, column],
             held,
@@ -135,7 +129,7 @@ class Detectors:
 
     def held_blocks(self) -> list[tuple[slice, slice]]:
         """Rows that the detector has not learned from, and the same with what windows reach."""
-        window, causal, (_, held) = self.config.window, self.causal, self.blocks
+        window, causal, (_, held) = self.config.window, self.settings.causal, self.blocks
         blocks = []
         for block in held:
             start = block.start
@@ -159,7 +153,7 @@ class Detectors:
     @property
     def modes_note(self) -> list[str]:
         """A remark on what the known anomalies were taken for."""
-        if self.chosen_modes is not None:
+        if self.settings.modes is not None:
             return []
         names = ", ".join(self.pretrained.modes[mode].name for mode in self.modes)
         return [f"the known anomalies were diagnosed as {names}"]
@@ -169,8 +163,8 @@ class Detectors:
         return {
             "references": [0 if each is None else len(each) for each in self.references],
             "modes": [self.pretrained.modes[mode].name for mode in self.modes],
-            "construction": self.construction,
-            "perturbed": self.perturbed,
+            "construction": self.settings.construction,
+            "perturbed": self.settings.perturbed,
         }
 
     @cached_property
@@ -179,12 +173,12 @@ class Detectors:
         part, config = self.part, self.part.config.scoring
         learned = len(set(part.train.channels) - part.constant - part.binary)
         shared = config.all_references // max(learned, 1)
-        limit = min(self.most_references, max(config.fewest_references, shared))
+        limit = min(self.settings.references, max(config.fewest_references, shared))
         found: list[References | None] = []
         for column, rank in enumerate(self.ranks):
             references = None
             if part.sort(column) == "varied":
-                seed = np.random.SeedSequence(self.seed, spawn_key=(rank,))
+                seed = np.random.SeedSequence(self.settings.seed, spawn_key=(rank,))
                 references = references_in(
                     part.scaled[:, column],
                     self.blocks[0],
@@ -198,8 +192,8 @@ class Detectors:
     @cached_property
     def modes(self) -> list[int]:
         """Of which counterparts are made."""
-        if self.chosen_modes is not None:
-            return [int(mode) for mode in self.chosen_modes]
+        if self.settings.modes is not None:
+            return [int(mode) for mode in self.settings.modes]
         if not self.part.known:
             return list(range(len(self.pretrained.modes)))
         scaled = self.part.scaler.transform(self.part.series.values)

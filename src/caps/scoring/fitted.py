@@ -12,15 +12,14 @@ from caps.arrays import FloatArray, Rows
 from caps.errors import InputError
 from caps.jobs import single_products
 from caps.neighbours import TrainingOverlap, overlap_at, overlap_by_values
-from caps.scoring.bands import Band
 from caps.scoring.calibration import Calibration, alarm_rate
 from caps.scoring.channels import Channel, ConstantChannel, LearnedChannel
 from caps.scoring.config import ModelConfig
 from caps.scoring.context import NEW, ScoringContext
 from caps.scoring.contexts import RecentContexts
-from caps.scoring.counters import with_rates
 from caps.scoring.evidence import Aggregate, combine, score_of, shares
-from caps.scoring.following import Follower
+from caps.scoring.following import Band, Follower
+from caps.scoring.input import with_rates
 from caps.scoring.joint import JointMemory
 from caps.scoring.memory import Memory
 from caps.series import Scaler, Series

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,21 +16,21 @@ from caps.scoring.channels import (
     Channel,
     ConstantChannel,
     LearnedChannel,
+    LevelRange,
     SilentChannel,
     channel_logits,
     detector_logits,
 )
 from caps.scoring.context import ScoringContext
-from caps.scoring.counters import find_counters, with_rates
 from caps.scoring.evidence import Aggregate
 from caps.scoring.fitted import Fitted, score_channels
+from caps.scoring.following import Standardiser
+from caps.scoring.input import find_counters, with_rates
 from caps.scoring.joint import JointMemory
-from caps.scoring.level import LevelRange
 from caps.scoring.memory import Memory
 from caps.scoring.options import FitOptions
-from caps.scoring.reach import reach_remark
+from caps.scoring.remarks import reach_remark
 from caps.scoring.spans import EventRules
-from caps.scoring.standardiser import Standardiser
 from caps.scoring.training_part import Sort, Spans, TrainingPart
 from caps.series import Series
 
@@ -85,18 +84,7 @@ def _detectors(
         raise InputError("a detector without pretrained weights", "give them, or no detector")
     from caps.scoring.detectors import Detectors  # torch, a second: a memory is fitted without
 
-    return Detectors(
-        part,
-        pretrained,
-        detector,
-        construction=settings.construction,
-        perturbed=settings.perturbed,
-        chosen_modes=settings.modes,
-        most_references=settings.references,
-        causal=settings.causal,
-        seed=settings.seed,
-        cache=None if settings.cache is None else Path(settings.cache),
-    )
+    return Detectors(part, pretrained, detector, settings)
 
 
 class _Fit:

@@ -1,20 +1,159 @@
-"""What is usual is followed over the rows before a row, or around it, in a span of stated length.
+"""What is usual of normal rows, and how it is followed in a span around a row, or before it.
 
 Drift, growth and a level that stays become normal at the pace of the training part: the median of
 a measure over that span sets its location, the upper quartile its scale, never below those of
 training. What differs by no more than chance might changes nothing, so that the score of a row does
 not depend on what else is in the file.
+
+Expected of a row is the median of what lay beside the nearest subsequences of training. The range
+around it is as wide as holds the stated share of normal rows: those of training at first, then
+those around a row, or before it.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from statistics import NormalDist
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from caps.arrays import FloatArray
-from caps.scoring.bands import GOLDEN, Errors, mixed_ranks, width_of
+from caps.arrays import FloatArray, Singles
 from caps.scoring.config import ScoringConfig
-from caps.scoring.standardiser import QUARTILE, Standardiser
+
+TENTH, QUARTILE = 1.2816, 0.6745  # upper ones of a normal distribution, in std
+
+
+@dataclass(frozen=True, slots=True)
+class Standardiser:
+    """Location and scale of a measure on normal rows."""
+
+    mean: float
+    std: float
+
+    @classmethod
+    def of(
+        cls, values: FloatArray, least_std: float, seldom: float = 0.0, bursts: float = np.inf
+    ) -> Self:
+        """From the training part, where each subsequence is compared with the others.
+
+        Median and upper tenth: the anomalies that training parts have as a rule hardly move them.
+        Where nine of ten rows are the same, that share `seldom` of the std tells what is usual;
+        but if the others came at so many times as `bursts`, they are usual themselves, and tell.
+        """
+        values = values[np.isfinite(values)]
+        if len(values) == 0:
+            return cls(0.0, 1.0)
+        least = max(least_std, seldom * float(values.std()))
+        usual = cls._of_the_upper_half(values, least)
+        others = values > usual.mean + usual.std
+        if usual.std > least or np.count_nonzero(others[1:] & ~others[:-1]) < bursts:
+            return usual
+        return cls._of_the_upper_half(values[others], least)
+
+    @classmethod
+    def _of_the_upper_half(cls, values: FloatArray, least_std: float) -> Self:
+        median, upper = np.quantile(values, [0.5, 0.9])
+        return cls(float(median), max(float(upper - median) / TENTH, least_std))
+
+    def to_list(self) -> list[float]:
+        """As JSON values; `from_list` gives the same back."""
+        return [self.mean, self.std]
+
+    @classmethod
+    def from_list(cls, values: Any) -> Self:
+        """What `to_list` described; anything else is a ValueError."""
+        mean, std = (float(value) for value in values)
+        if not (np.isfinite([mean, std]).all() and std > 0):
+            raise ValueError("a std that is none")
+        return cls(mean, std)
+
+    def standardise(self, values: FloatArray) -> FloatArray:
+        """Std above the mean; far beyond says little more than beyond."""
+        return np.asarray(np.arcsinh((values - self.mean) / self.std))
+
+
+GOLDEN = 0.6180339887498949
+# Of the rows that err more, as powers of a tenth: where few do, finely.
+TAIL = np.arange(0.0, 3.01, 0.125)
+
+
+class Band(NamedTuple):
+    """Of each row (time,) or (time, channel); not-a-number where nothing can be said."""
+
+    expected: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+
+    @classmethod
+    def around(cls, expected: FloatArray, width: FloatArray | float) -> Self:
+        """As far to either side."""
+        return cls(expected, expected - width, expected + width)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Errors:
+    """How far rows of training are from what was expected of them, as quantiles."""
+
+    quantiles: FloatArray  # at 1 - 0.1 ** TAIL, and the largest
+
+    @classmethod
+    def of(cls, errors: FloatArray) -> Self:
+        """From the training part, no row of which is compared with itself."""
+        known = errors[np.isfinite(errors)]
+        if len(known) == 0:
+            return cls(np.zeros(len(TAIL) + 1))
+        return cls(np.quantile(known, [*(1.0 - 0.1**TAIL), 1.0]))
+
+    def sample(self, count: int) -> FloatArray:
+        """So many that are alike, in an order in which any piece is like the whole."""
+        ranks = mixed_ranks(count)
+        tail = np.append(TAIL, TAIL[-1] + 1.0)
+        return np.interp(-np.log10(1.0 - ranks), tail, self.quantiles)
+
+    def to_list(self) -> list[float]:
+        """As JSON values; `from_list` gives the same back."""
+        return [float(each) for each in self.quantiles]
+
+    @classmethod
+    def from_list(cls, values: Any) -> Self:
+        """What `to_list` described; anything else is a ValueError."""
+        quantiles = np.array(values, dtype=np.float64)
+        sound = quantiles.shape == (len(TAIL) + 1,) and bool(np.isfinite(quantiles).all())
+        if not sound or (np.diff(quantiles, prepend=0.0) < 0).any():
+            raise ValueError("errors that are none")
+        return cls(quantiles)
+
+
+def mixed_ranks(count: int) -> FloatArray:
+    """Shares from 0 to 1, evenly, in an order in which any piece is like the whole."""
+    shares = (np.arange(count) * GOLDEN) % 1.0
+    return np.asarray((shares.argsort().argsort() + 0.5) / count)
+
+
+def middle(values: Singles | Sequence[FloatArray]) -> FloatArray:
+    """The median over the first axis of those that are known; not-a-number where none is.
+
+    >>> middle(np.array([[1.0, np.nan], [5.0, np.nan], [2.0, np.nan], [np.nan, 7.0]]))
+    array([2., 7.])
+    """
+    ordered = np.sort(np.asarray(values, dtype=np.float64), axis=0)  # what is unknown comes last
+    if not np.isnan(ordered[-1]).any():
+        return np.asarray((ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2)
+    known = np.count_nonzero(~np.isnan(ordered), axis=0)
+    each = np.arange(ordered.shape[1])
+    below = ordered[np.maximum(known - 1, 0) // 2, each]
+    return np.asarray((below + ordered[np.minimum(known // 2, len(ordered) - 1), each]) / 2)
+
+
+def width_of(errors: FloatArray, share: float) -> float:
+    """How far from what was expected a range has to reach to hold this share of normal rows.
+
+    >>> width_of(np.arange(100.0), 0.9)
+    90.0
+    """
+    rank = int(np.ceil(share * (len(errors) + 1))) - 1
+    rank = min(rank, len(errors) - 1)
+    return float(np.partition(errors, rank)[rank])
 
 
 def pace_of(rows: int, config: ScoringConfig) -> int:

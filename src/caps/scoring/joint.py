@@ -16,16 +16,14 @@ from caps.arrays import FloatArray, Rows, Singles
 from caps.errors import ArtifactError
 from caps.jobs import in_threads
 from caps.neighbours import JointIndex, joint_subsequences
-from caps.scoring.bank import exclusion_zone
 from caps.scoring.calibration import Calibration, calibrate_logits
 from caps.scoring.channels import Channel, LearnedChannel, two_values
 from caps.scoring.config import ModelConfig
 from caps.scoring.context import ScoringContext
 from caps.scoring.evidence import tail_evidence
-from caps.scoring.following import pace_of, standardise_around
-from caps.scoring.measures import PIECE, SEVERAL, of_rows
+from caps.scoring.following import Standardiser, pace_of, standardise_around
+from caps.scoring.measures import PIECE, SEVERAL, exclusion_zone, of_rows
 from caps.scoring.spans import EventRules
-from caps.scoring.standardiser import Standardiser
 
 JOINT = -1  # its place beside the columns in what a context keeps
 

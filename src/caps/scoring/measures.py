@@ -1,6 +1,8 @@
-"""What a memory measures of each row: how new, how badly foretold, how quiet.
+"""What a memory measures of each row against training: how new, how badly foretold, how quiet.
 
-All in logarithms, so that a factor counts the same wherever it is.
+All in logarithms, so that a factor counts the same wherever it is. Day and week are contexts too:
+what was at the same hour, and at the same hour of the same weekday. Subsequences know nothing of
+the clock: a Wednesday shaped like a Sunday is like a Sunday to them.
 """
 
 from collections.abc import Iterator
@@ -14,18 +16,105 @@ from caps.jobs import in_threads
 from caps.neighbours import (
     FORMS,
     Form,
+    JointIndex,
+    NeighbourConfig,
     SubsequenceIndex,
+    TrainingOverlap,
+    Zone,
     block_errors,
     expected_beside,
     observed_share,
     paa,
 )
-from caps.scoring.bands import middle
-from caps.scoring.bank import Bank
-from caps.scoring.calendar import Calendar
 from caps.scoring.combination import mean_between
 from caps.scoring.config import ModelConfig, ScoringConfig
 from caps.scoring.context import ScoringContext
+from caps.scoring.following import middle
+
+
+class Bank(NamedTuple):
+    """The training rows of a channel as subsequences of every length that fits."""
+
+    rows: Singles  # (time,), not-a-number where unobserved
+    edged: Singles  # the same between as many not-a-numbers as are foretold
+    first: int  # row of the first of them in the training part
+    indices: dict[int, SubsequenceIndex]
+
+    @classmethod
+    def of(cls, rows: Singles, first: int, config: NeighbourConfig) -> "Bank":
+        """Of scaled training rows."""
+        fitting = [each for each in config.lengths if each <= len(rows) // config.training_lengths]
+        values = rows.astype(np.float64)
+        indices = {length: SubsequenceIndex.of(values, length, config) for length in fitting}
+        edged = np.pad(rows, max(config.horizons), constant_values=np.nan)
+        found = {length: each for length, each in indices.items() if each is not None}
+        return cls(rows, edged, first, found)
+
+    def exclusion_zone(
+        self, index: SubsequenceIndex, starts: Rows, overlap: TrainingOverlap, beside: int = 0
+    ) -> Zone | None:
+        """Which of the index are not to be compared with the scored ones that begin at `starts`."""
+        return exclusion_zone(index, self.first, starts, overlap, beside)
+
+
+def exclusion_zone(
+    index: SubsequenceIndex | JointIndex,
+    first_row: int,
+    starts: Rows,
+    overlap: TrainingOverlap,
+    beside: int = 0,
+) -> Zone | None:
+    """The same of an index whose rows begin at `first_row` of the training part."""
+    if not overlap:
+        return None
+    first = np.full(len(starts), len(index.starts), dtype=np.intp)
+    last = np.zeros(len(starts), dtype=np.intp)
+    for which, training in overlap.touching(starts, index.length):
+        low, high = index.overlapping(training - first_row, beside)
+        some = high > low
+        first[which[some]] = np.minimum(first[which[some]], low[some])
+        last[which[some]] = np.maximum(last[which[some]], high[some])
+    return first, last
+
+
+def cycles_of(step: np.timedelta64 | None, rows: int, config: ScoringConfig) -> tuple[int, ...]:
+    """Rows of a day and of a week, where training holds several of them.
+
+    >>> cycles_of(np.timedelta64(1, "h"), 240, ScoringConfig())
+    (24, 168)
+    >>> cycles_of(np.timedelta64(7, "m"), 4000, ScoringConfig())
+    ()
+    """
+    whole = np.timedelta64(1, "D")
+    if step is None or whole % step:
+        return ()
+    day = int(whole / step)
+    fitting = [each for each in (day, 7 * day) if config.fewest_cycles * each <= rows]
+    return tuple(fitting) if day >= config.shortest_cycle else ()
+
+
+class Calendar:
+    """Training rows, by their place in a cycle."""
+
+    def __init__(self, rows: Singles, first: int, cycle: int, most: int) -> None:
+        """`rows` of training, the `first` of which is its so many-th."""
+        self.rows, self.first, self.cycle = rows, first, cycle
+        self.count = min(most, -(-len(rows) // cycle))
+
+    def errors(self, values: FloatArray, positions: Rows) -> FloatArray:
+        """How far each row is from the nearest at the same place in another cycle.
+
+        `positions` are those of the rows, counted from that where training began.
+        """
+        there, end = positions - self.first, len(self.rows) - 1
+        last = end - (end - there) % self.cycle
+        nearest = np.full(len(values), np.inf)
+        for at in (last - self.cycle * back for back in range(self.count)):
+            away = np.abs(values - self.rows[np.maximum(at, 0)])
+            known = (at >= 0) & (at != there) & np.isfinite(away)  # none is compared with itself
+            nearest = np.where(known, np.minimum(nearest, away), nearest)
+        return np.where(np.isinf(nearest), np.nan, nearest)
+
 
 SEVERAL = 16_384  # rows from which several threads pay
 PIECE = (

@@ -16,9 +16,6 @@ import numpy as np
 from caps.arrays import BoolArray, FloatArray, Rows, Singles
 from caps.errors import ArtifactError
 from caps.neighbours import FORMS, training_rows
-from caps.scoring.bands import Band, Errors, middle
-from caps.scoring.bank import Bank
-from caps.scoring.calendar import cycles_of
 from caps.scoring.combination import (
     Blocks,
     agreeing,
@@ -31,14 +28,17 @@ from caps.scoring.config import ModelConfig, ScoringConfig
 from caps.scoring.context import ScoringContext
 from caps.scoring.contexts import RecentContexts
 from caps.scoring.following import (
+    Band,
+    Errors,
     Follower,
+    Standardiser,
+    middle,
     pace_of,
     standardise_around,
     usual_width,
     widths_around,
 )
-from caps.scoring.measures import EXPECTED, Measured, Measuring, Part, Side, What
-from caps.scoring.standardiser import Standardiser
+from caps.scoring.measures import EXPECTED, Bank, Measured, Measuring, Part, Side, What, cycles_of
 
 Standardisers = Mapping[Part, Standardiser]
 

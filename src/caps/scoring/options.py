@@ -51,26 +51,28 @@ class Option:
     default: Any = None  # that of its field
 
 
-def _option(help: str, **facts: Any) -> dict[str, Option]:
-    return {"option": Option(help, **facts)}
+def _option(default: Any, help: str, **facts: Any) -> Any:
+    return field(default=default, metadata={"option": Option(help, default=default, **facts)})
 
 
-def _choice(choices: Sequence[str], help: str, **facts: Any) -> dict[str, Option]:
+def _choice(default: str, choices: Sequence[str], help: str, **facts: Any) -> Any:
     wanted = f"one of {', '.join(choices)}"
-    return _option(help, holds=lambda value: value in choices, wanted=wanted, **facts)
+    return _option(default, help, holds=lambda value: value in choices, wanted=wanted, **facts)
 
 
-def _flag(help: str, **facts: Any) -> dict[str, Option]:
+def _flag(default: bool, help: str, **facts: Any) -> Any:
     def holds(value: Any) -> bool:
         return isinstance(value, bool | np.bool_)
 
-    return _option(help, holds=holds, wanted="True or False", **facts)
+    return _option(default, help, holds=holds, wanted="True or False", **facts)
 
 
-def _config(kind: type[Any], help: str) -> dict[str, Option]:
+def _config(kind: type[Any], help: str) -> Any:
     """A configuration, which a fitted model carries by itself."""
     wanted = f"a {kind.__module__.rpartition('.')[0]}.{kind.__name__}"
-    return _option(help, holds=lambda value: isinstance(value, kind), wanted=wanted, saved=None)
+    return _option(
+        kind(), help, holds=lambda value: isinstance(value, kind), wanted=wanted, saved=None
+    )
 
 
 def _is_detector(value: object) -> bool:
@@ -121,179 +123,133 @@ class FitOptions:
     caps.errors.InputError: aggregate='median': give one of joint, max, top5
     """
 
-    train: int | float | str | date | np.datetime64 | None = field(
-        default=None,
-        metadata=_option(
-            "Part to learn from: rows (2000), share (0.5), the moment it ends (2024-03-15), steady "
-            "(the first half, as far as nothing changes for good) or all. If left out, steady "
-            "where the same rows are scored, all where they are only learned from.",
-            given=str | None,
-            saved=lambda value: None if value is None else str(value),
+    train: int | float | str | date | np.datetime64 | None = _option(
+        None,
+        "Part to learn from: rows (2000), share (0.5), the moment it ends (2024-03-15), steady "
+        "(the first half, as far as nothing changes for good) or all. If left out, steady "
+        "where the same rows are scored, all where they are only learned from.",
+        given=str | None,
+        saved=lambda value: None if value is None else str(value),
+    )
+    alarms: str | float = _option(
+        "1/1000", "False alarms that are acceptable: 1/1000 (rows), 1/day, 2/week.", given=str
+    )
+    construction: Construction = _choice(
+        "caps", get_args(Construction), "How counterparts are made; all but caps are controls."
+    )
+    perturbed: bool = _flag(
+        True,
+        "Learn from as many perturbations by rule beside the counterparts; the paper has none.",
+    )
+    modes: Sequence[int] | None = _option(
+        None,
+        "Numbers of the modes to make counterparts of; if left out, all, or those that known "
+        "anomalies call for.",
+        holds=_are_modes,
+        wanted="the numbers of modes, such as [0, 2], or None for all",
+        saved=_listed,
+    )
+    members: int | None = _option(
+        None,
+        "Networks per channel whose logits are averaged; 2, but 1 for more than 16 channels.",
+        holds=lambda value: value is None or (_is_whole(value) and value >= 1),
+        wanted="a whole number of at least 1, or None",
+    )
+    references: int = _option(
+        384,  # with a counterpart for each mode: more than 200 steps of 16 can draw on
+        "Windows of training to make counterparts of, at most.",
+        holds=lambda value: _is_whole(value) and value >= 1,
+        wanted="a whole number of at least 1",
+    )
+    memory: bool = _flag(
+        True,
+        "Compare every subsequence with those of the training part too; False leaves all to "
+        "the detector.",
+    )
+    level: bool = _flag(
+        True, "Without a memory: count a channel that leaves its range of training as evidence too."
+    )
+    switches: bool = _flag(
+        False,
+        "Learn metrics that only switch between two values too, where others vary freely.",
+        given=bool,
+    )
+    counters: bool = _flag(
+        True,
+        "Score metrics that only rise, but for restarts from zero, by how much they rise from "
+        "row to row; False takes their values as they are.",
+        given=bool,
+        off="Score the values of counters as they are, instead of their rise from row to row.",
+        off_value=False,
+    )
+    seed: int = _option(
+        0,
+        "Same seed, same result.",
+        holds=lambda value: _is_whole(value) and 0 <= value < 2**63,
+        wanted="0 or a positive whole number",
+        given=int,
+    )
+    aggregate: Aggregate = _choice(
+        "joint",
+        AGGREGATES,
+        "How several metrics are put together: also by how they behave together (joint; live, "
+        "as max), by the strongest evidence (max), or by the mean of the top5.",
+        given=Aggregate,
+    )
+    causal: bool = _flag(False, "Score each row by the past alone.", given=bool)
+    pretrained: "Pretrained | Folder | None" = _option(
+        None,
+        "Folder of pretrained weights, instead of the shipped ones.",
+        holds=_are_weights,
+        wanted="a folder of weights, or None",
+        given=Path | None,
+        saved=None,
+    )
+    detector: DetectorConfig | Literal["auto"] | None = _option(
+        None,  # on real series it adds nothing that could be measured, and takes minutes
+        'A detector beside the comparison with the rows of training: "auto" trains one, a '
+        "DetectorConfig one of its sizes; None compares rows with those of training alone.",
+        holds=_is_detector,
+        wanted='a caps.network.DetectorConfig, "auto", or None to do without',
+        given=Literal["auto"] | None,
+        on="Train a detector too; it takes many times as long.",
+        on_value="auto",
+        saved=lambda value: value.to_dict() if isinstance(value, DetectorConfig) else value,
+        restored=lambda value: (
+            DetectorConfig.from_dict(value) if isinstance(value, dict) else value
         ),
     )
-    alarms: str | float = field(
-        default="1/1000",
-        metadata=_option(
-            "False alarms that are acceptable: 1/1000 (rows), 1/day, 2/week.", given=str
-        ),
+    rules: EventRules = _config(EventRules, "What counts as one event.")
+    config: ModelConfig = _config(
+        ModelConfig, "Numbers of the comparison, of scores and of calibration."
     )
-    construction: Construction = field(
-        default="caps",
-        metadata=_choice(
-            get_args(Construction), "How counterparts are made; all but caps are controls."
-        ),
+    columns: Any = _option(
+        None,
+        "Metrics to use, in a command separated by commas; if left out, every numeric column "
+        "but labels (0 and 1 in a column called like one).",
+        given=str | None,
+        saved=_listed,
     )
-    perturbed: bool = field(
-        default=True,
-        metadata=_flag(
-            "Learn from as many perturbations by rule beside the counterparts; the paper has none."
-        ),
+    time: Any = _option(
+        None,
+        "Time column; recognised if left out.",
+        given=str | None,
+        saved=lambda value: value if isinstance(value, str | bool) else None,
     )
-    modes: Sequence[int] | None = field(
-        default=None,
-        metadata=_option(
-            "Numbers of the modes to make counterparts of; if left out, all, or those that known "
-            "anomalies call for.",
-            holds=_are_modes,
-            wanted="the numbers of modes, such as [0, 2], or None for all",
-            saved=_listed,
-        ),
+    reading: ReadOptions = _option(
+        ReadOptions(),
+        "How files and tables are read, beside their columns and time.",
+        holds=lambda value: isinstance(value, ReadOptions),
+        wanted="a caps.series.ReadOptions",
+        saved=ReadOptions.to_dict,
+        restored=ReadOptions.from_dict,
     )
-    members: int | None = field(
-        default=None,
-        metadata=_option(
-            "Networks per channel whose logits are averaged; 2, but 1 for more than 16 channels.",
-            holds=lambda value: value is None or (_is_whole(value) and value >= 1),
-            wanted="a whole number of at least 1, or None",
-        ),
-    )
-    references: int = field(
-        default=384,  # with a counterpart for each mode: more than 200 steps of 16 can draw on
-        metadata=_option(
-            "Windows of training to make counterparts of, at most.",
-            holds=lambda value: _is_whole(value) and value >= 1,
-            wanted="a whole number of at least 1",
-        ),
-    )
-    memory: bool = field(
-        default=True,
-        metadata=_flag(
-            "Compare every subsequence with those of the training part too; False leaves all to "
-            "the detector."
-        ),
-    )
-    level: bool = field(
-        default=True,
-        metadata=_flag(
-            "Without a memory: count a channel that leaves its range of training as evidence too."
-        ),
-    )
-    switches: bool = field(
-        default=False,
-        metadata=_flag(
-            "Learn metrics that only switch between two values too, where others vary freely.",
-            given=bool,
-        ),
-    )
-    counters: bool = field(
-        default=True,
-        metadata=_flag(
-            "Score metrics that only rise, but for restarts from zero, by how much they rise from "
-            "row to row; False takes their values as they are.",
-            given=bool,
-            off="Score the values of counters as they are, instead of their rise from row to row.",
-            off_value=False,
-        ),
-    )
-    seed: int = field(
-        default=0,
-        metadata=_option(
-            "Same seed, same result.",
-            holds=lambda value: _is_whole(value) and 0 <= value < 2**63,
-            wanted="0 or a positive whole number",
-            given=int,
-        ),
-    )
-    aggregate: Aggregate = field(
-        default="joint",
-        metadata=_choice(
-            AGGREGATES,
-            "How several metrics are put together: also by how they behave together (joint; live, "
-            "as max), by the strongest evidence (max), or by the mean of the top5.",
-            given=Aggregate,
-        ),
-    )
-    causal: bool = field(
-        default=False, metadata=_flag("Score each row by the past alone.", given=bool)
-    )
-    pretrained: "Pretrained | Folder | None" = field(
-        default=None,
-        metadata=_option(
-            "Folder of pretrained weights, instead of the shipped ones.",
-            holds=_are_weights,
-            wanted="a folder of weights, or None",
-            given=Path | None,
-            saved=None,
-        ),
-    )
-    detector: DetectorConfig | Literal["auto"] | None = field(
-        default=None,  # on real series it adds nothing that could be measured, and takes minutes
-        metadata=_option(
-            'A detector beside the comparison with the rows of training: "auto" trains one, a '
-            "DetectorConfig one of its sizes; None compares rows with those of training alone.",
-            holds=_is_detector,
-            wanted='a caps.network.DetectorConfig, "auto", or None to do without',
-            given=Literal["auto"] | None,
-            on="Train a detector too; it takes many times as long.",
-            on_value="auto",
-            saved=lambda value: value.to_dict() if isinstance(value, DetectorConfig) else value,
-            restored=lambda value: (
-                DetectorConfig.from_dict(value) if isinstance(value, dict) else value
-            ),
-        ),
-    )
-    rules: EventRules = field(
-        default=EventRules(), metadata=_config(EventRules, "What counts as one event.")
-    )
-    config: ModelConfig = field(
-        default=ModelConfig(),
-        metadata=_config(ModelConfig, "Numbers of the comparison, of scores and of calibration."),
-    )
-    columns: Any = field(
-        default=None,
-        metadata=_option(
-            "Metrics to use, in a command separated by commas; if left out, every numeric column "
-            "but labels (0 and 1 in a column called like one).",
-            given=str | None,
-            saved=_listed,
-        ),
-    )
-    time: Any = field(
-        default=None,
-        metadata=_option(
-            "Time column; recognised if left out.",
-            given=str | None,
-            saved=lambda value: value if isinstance(value, str | bool) else None,
-        ),
-    )
-    reading: ReadOptions = field(
-        default=ReadOptions(),
-        metadata=_option(
-            "How files and tables are read, beside their columns and time.",
-            holds=lambda value: isinstance(value, ReadOptions),
-            wanted="a caps.series.ReadOptions",
-            saved=ReadOptions.to_dict,
-            restored=ReadOptions.from_dict,
-        ),
-    )
-    cache: Folder | None = field(
-        default=None,
-        metadata=_option(
-            "Folder that keeps counterparts, for fitting the same series again.",
-            holds=lambda value: value is None or isinstance(value, str | os.PathLike),
-            wanted="a folder, or None",
-            saved=None,
-        ),
+    cache: Folder | None = _option(
+        None,
+        "Folder that keeps counterparts, for fitting the same series again.",
+        holds=lambda value: value is None or isinstance(value, str | os.PathLike),
+        wanted="a folder, or None",
+        saved=None,
     )
 
     def __post_init__(self) -> None:
@@ -345,9 +301,7 @@ class FitOptions:
         return cls(**{name: OPTIONS[name].restored(value) for name, value in facts.items()})
 
 
-OPTIONS: Mapping[str, Option] = {
-    each.name: replace(each.metadata["option"], default=each.default) for each in fields(FitOptions)
-}
+OPTIONS: Mapping[str, Option] = {each.name: each.metadata["option"] for each in fields(FitOptions)}
 
 
 def _shown(value: object) -> str:

@@ -1,13 +1,13 @@
 """Runs of scores above a threshold: merged, long enough and not too close."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from caps.arrays import FloatArray
-from caps.configuration import Configuration
-from caps.errors import InputError
+from caps.arrays import FloatArray, runs
+from caps.configuration import Configuration, within
 
 Flags = NDArray[np.bool_]
 Spans = NDArray[np.intp]  # (event, 2): start and end, the end exclusive
@@ -17,29 +17,22 @@ Spans = NDArray[np.intp]  # (event, 2): start and end, the end exclusive
 class EventRules(Configuration):
     """What counts as one event; an alarm budget is calibrated for these rules."""
 
-    merge_gap: int = 8  # rows below the threshold that do not end an event
-    minimum_length: int = 1  # rows, after merging; 1 keeps one-point spikes
-    cool_down: int = 0  # rows after an event in which no other is raised
-    edge: float = 0.6  # of what is local to the strongest row: less is its echo, no part of it
-    live_edge: float = 0.75  # the same by the past alone, where nothing after a row tells it apart
-    clear: float = 2.0  # local to a row: odd beside whatever else
-    fresh: float = 1.3  # local to one row at least: less in all of them is the echo of another
-    echo: int = 256  # rows beside an event in which others need such a row; farther none echoes
-
-    def __post_init__(self) -> None:
-        for name in ("edge", "live_edge"):
-            value = getattr(self, name)
-            if not isinstance(value, int | float) or not 0 <= value <= 1:
-                raise InputError(f"{name} is {value!r}", "give a share between 0 and 1")
-        for name in ("clear", "fresh"):
-            value = getattr(self, name)
-            if not isinstance(value, int | float) or not value >= 0:
-                raise InputError(f"{name} is {value!r}", "give 0 or a positive number")
-        least = {"merge_gap": 0, "minimum_length": 1, "cool_down": 0, "echo": 0}
-        for name, bound in least.items():
-            value = getattr(self, name)
-            if not isinstance(value, int) or value < bound:
-                raise InputError(f"{name} is {value!r}", f"give {bound} or more rows")
+    # Rows below the threshold that do not end an event.
+    merge_gap: int = within(8, 0, math.inf, "0 or more rows")
+    # Rows, after merging; 1 keeps one-point spikes.
+    minimum_length: int = within(1, 1, math.inf, "1 or more rows")
+    # Rows after an event in which no other is raised.
+    cool_down: int = within(0, 0, math.inf, "0 or more rows")
+    # Of what is local to the strongest row: less is its echo, no part of it.
+    edge: float = within(0.6, 0, 1, "a share between 0 and 1")
+    # The same by the past alone, where nothing after a row tells it apart.
+    live_edge: float = within(0.75, 0, 1, "a share between 0 and 1")
+    # Local to a row: odd beside whatever else.
+    clear: float = within(2.0, 0, math.inf, "0 or a positive number")
+    # Local to one row at least: less in all of them is the echo of another.
+    fresh: float = within(1.3, 0, math.inf, "0 or a positive number")
+    # Rows beside an event in which others need such a row; farther none echoes.
+    echo: int = within(256, 0, math.inf, "0 or more rows")
 
 
 def odd_rows(
@@ -59,11 +52,11 @@ def odd_rows(
     if local is None:
         return above
     odd, local = np.zeros_like(above), np.where(above & ~np.isnan(local), local, -np.inf)
-    surges = [slice(*surge) for surge in _runs(above, rules.merge_gap).tolist()]
+    surges = [slice(*surge) for surge in runs(above, rules.merge_gap).tolist()]
     for surge in surges:
         odd[surge] = _located(local[surge], rules, causal=causal)
     if not causal:
-        events = _runs(odd, rules.merge_gap)
+        events = runs(odd, rules.merge_gap)
         for surge in surges:
             near = (events[:, 0] < surge.stop + rules.echo) & (
                 events[:, 1] > surge.start - rules.echo
@@ -84,7 +77,7 @@ def _located(local: FloatArray, rules: EventRules, *, causal: bool) -> Flags:
     wanted = np.minimum(edge * np.maximum(peak, 0.0), rules.clear)
     odd = local >= wanted
     fresh = local >= rules.fresh
-    for start, end in _runs(odd, rules.merge_gap).tolist():
+    for start, end in runs(odd, rules.merge_gap).tolist():
         if not fresh[start:end].any():
             odd[start:end] = False
         elif causal:
@@ -105,20 +98,9 @@ def event_spans(
     With what is `local` to each row, an event is cut to the rows that are odd by themselves, and
     becomes several where they lie apart.
     """
-    spans = _runs(odd_rows(scores, threshold, rules, local, causal=causal), rules.merge_gap)
+    spans = runs(odd_rows(scores, threshold, rules, local, causal=causal), rules.merge_gap)
     spans = spans[spans[:, 1] - spans[:, 0] >= rules.minimum_length]
     return _kept_apart(spans, rules.cool_down) if rules.cool_down > rules.merge_gap else spans
-
-
-def _runs(above: Flags, merge_gap: int) -> Spans:
-    """Start and end of the runs of rows, those merged that lie near each other."""
-    rows = np.flatnonzero(above)
-    if len(rows) == 0:
-        return np.empty((0, 2), dtype=np.intp)
-    breaks = np.flatnonzero(np.diff(rows) > merge_gap + 1)
-    starts = rows[np.concatenate([[0], breaks + 1])]
-    ends = rows[np.concatenate([breaks, [len(rows) - 1]])] + 1
-    return np.stack([starts, ends], axis=1)
 
 
 def _kept_apart(spans: Spans, cool_down: int) -> Spans:

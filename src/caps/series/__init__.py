@@ -27,19 +27,13 @@ if TYPE_CHECKING:
         read as read,
         read_many as read_many,
     )
-    from caps.series.reassembly import (
-        Reassembly as Reassembly,
-        reassemble as reassemble,
-        window_weights as window_weights,
-    )
     from caps.series.sampling import Sampling as Sampling, sampling_of as sampling_of
     from caps.series.scaling import CLIP as CLIP, Scaler as Scaler
     from caps.series.series import Series as Series
     from caps.series.windows import (
-        SlidingWindows as SlidingWindows,
         bridge as bridge,
-        chunked_windows as chunked_windows,
         pad_short as pad_short,
+        reassemble as reassemble,
         sliding_windows as sliding_windows,
         window_starts as window_starts,
     )

@@ -1,19 +1,21 @@
-"""Sliding windows as views, with a right-aligned last window and padding for short series.
+"""Sliding windows as views, with a right-aligned last window, and back to scores of rows.
 
 A window is named by its start. A series shorter than a window has one window, right-aligned like
 every last window: its start is negative, and the rows before the series are reflected ones.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
-from caps.errors import InputError
+from caps.arrays import FloatArray
+from caps.errors import InputError, check_known
 
+WeightKind = Literal["hann", "flat"]
 IntArray = NDArray[np.intp]
 Array = NDArray[Any]
 Floats = NDArray[np.floating[Any]]
@@ -91,41 +93,6 @@ def pad_short(values: Array, size: int) -> Array:
     return np.pad(values, width, mode="reflect" if len(values) > 1 else "edge")
 
 
-def chunked_windows(
-    chunks: Iterable[Array], size: int, stride: int = 1
-) -> Iterator[SlidingWindows]:
-    """The windows of a series that arrives in chunks: the same ones `sliding_windows` names.
-
-    Keeps fewer than `size` + `stride` rows from chunk to chunk, however long the series is.
-
-    >>> parts = chunked_windows([np.arange(3.0), np.arange(3.0, 6.0)], size=4, stride=2)
-    >>> [part.starts.tolist() for part in parts]
-    [[0, 2]]
-    """
-    _check_sizes(size, stride)
-    held: Array | None = None
-    offset, following = 0, 0  # row of held[0], start of the next window
-    for chunk in chunks:
-        if len(chunk) == 0:
-            continue
-        held = chunk if held is None else np.concatenate([held, chunk])
-        end = offset + len(held)
-        starts = np.arange(following, end - size + 1, stride, dtype=np.intp)
-        if len(starts):
-            yield SlidingWindows(_view(held, size), starts, -offset)
-            following = int(starts[-1]) + stride
-        # The right-aligned last window may need the last `size` rows again.
-        kept = min(following, max(0, end - size))
-        held, offset = held[kept - offset :].copy(), kept
-    if held is None:
-        raise InputError("an empty series has no windows", "give at least one row")
-    last = offset + len(held) - size
-    if last < 0:
-        yield sliding_windows(held, size, stride)
-    elif last != following - stride:
-        yield SlidingWindows(_view(held, size), np.array([last], dtype=np.intp), -offset)
-
-
 def bridge(values: Floats) -> Floats:
     """Replace not-a-number by the line between its neighbours in time, the last axis.
 
@@ -147,6 +114,60 @@ def bridge(values: Floats) -> Floats:
             np.interp(steps, steps[known], values[where][known]) if known.any() else 0.0
         )
     return bridged
+
+
+def window_weights(size: int, kind: WeightKind) -> FloatArray:
+    """Weights of the rows of a window, all positive; in a Hann window the middle counts most.
+
+    >>> window_weights(2, "hann").round(6), window_weights(3, "flat")
+    (array([0.5, 0.5]), array([1., 1., 1.]))
+    """
+    if size < 1:
+        raise InputError(f"a window of {size} rows", "give a size of at least 1")
+    check_known("kind of weights", kind, get_args(WeightKind))
+    if kind == "flat":
+        return np.ones(size)
+    # Sampled between the nodes, so that the ends stay above zero.
+    return np.asarray(np.sin(np.pi * (np.arange(size) + 0.5) / size) ** 2)
+
+
+def reassemble(
+    window_scores: NDArray[Any], starts: IntArray, length: int, weights: WeightKind
+) -> FloatArray:
+    """The weighted mean, at each of `length` rows, of the window scores that cover it.
+
+    `window_scores` is (window, time), in order of the starts; rows before the start of a padded
+    series are dropped.
+
+    >>> reassemble(np.array([[1.0, 1.0], [3.0, 3.0]]), np.array([0, 1]), 3, "flat")
+    array([1., 2., 3.])
+    """
+    scores = np.asarray(window_scores, dtype=np.float64)
+    if scores.ndim != 2 or len(scores) != len(starts):
+        raise InputError(
+            f"window scores of shape {scores.shape} for {len(starts)} starts",
+            "give one score per row: (window, time)",
+        )
+    size = scores.shape[1]
+    end = int(starts[-1]) + size
+    if end != length:
+        raise InputError(
+            f"the windows end at row {end}, the series at {length}",
+            "add every window that window_starts names, the last one included",
+        )
+    if (np.diff(starts) <= 0).any():
+        raise InputError("windows come out of order", "give them in order of their starts")
+    total, weight = np.zeros((2, length))
+    # From their last step to their first, a row adds up its windows in order of their starts.
+    for step, share in reversed([*enumerate(window_weights(size, weights))]):
+        at = starts + step
+        known = at >= 0
+        total[at[known]] += share * scores[known, step]
+        weight[at[known]] += share
+    if (weight == 0).any():
+        row = int((weight == 0).argmax())
+        raise InputError(f"no window covers row {row}", "give a stride no larger than the size")
+    return np.asarray(total / weight)
 
 
 def _view(values: Array, size: int) -> Array:

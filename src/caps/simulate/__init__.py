@@ -6,15 +6,13 @@ from caps.lazy import on_first_use
 
 if TYPE_CHECKING:
     from caps.simulate.anomaly.catalogue import CATALOGUE as CATALOGUE, OPERATIONS as OPERATIONS
-    from caps.simulate.anomaly.events import (
-        Bases as Bases,
-        in_context as in_context,
-        survey as survey,
-    )
     from caps.simulate.anomaly.operation import (
         FAMILIES as FAMILIES,
+        Bases as Bases,
         Operation as Operation,
         Place as Place,
+        in_context as in_context,
+        survey as survey,
     )
     from caps.simulate.conditional import simulate_counterparts as simulate_counterparts
     from caps.simulate.normal.catalogue import (

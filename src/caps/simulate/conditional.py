@@ -6,10 +6,10 @@ law of supervision, which is known for simulated targets only.
 
 import numpy as np
 
+from caps.arrays import runs
 from caps.errors import InputError, check_known
 from caps.simulate.anomaly.catalogue import CATALOGUE
-from caps.simulate.anomaly.events import Bases
-from caps.simulate.anomaly.operation import FAMILIES, Place
+from caps.simulate.anomaly.operation import FAMILIES, Bases, Place
 from caps.simulate.anomaly.placement import MOST_EVENTS, Placed, fits, place_at
 from caps.simulate.draft import draft_on, draw_visible
 from caps.simulate.pairs import WINDOW, PairBatch
@@ -108,8 +108,8 @@ def _events_of(support: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     start = np.full((len(support), MOST_EVENTS), -1)
     length = np.ones((len(support), MOST_EVENTS), dtype=np.int64)
     for number, each in enumerate(support):
-        edges = np.flatnonzero(np.diff(np.concatenate([[False], each, [False]])))
-        first, steps = edges[::2], edges[1::2] - edges[::2]
+        first, end = runs(each).T
+        steps = end - first
         order = np.argsort(-steps, kind="stable")[:MOST_EVENTS]
         start[number, : len(order)], length[number, : len(order)] = first[order], steps[order]
     return start, length

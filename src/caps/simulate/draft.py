@@ -5,8 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from caps.simulate.anomaly.catalogue import CATALOGUE
-from caps.simulate.anomaly.events import Bases, Events, in_context
-from caps.simulate.anomaly.operation import FAMILIES, Operation
+from caps.simulate.anomaly.operation import FAMILIES, Bases, Events, Operation, in_context
 from caps.simulate.anomaly.placement import MOST_EVENTS, Placed, place
 from caps.simulate.pairs import LEAST_PEAK, PARAMETERS, PairBatch, passes, strength, threshold
 

@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Literal, Protocol
 from torch import nn
 
 from caps.errors import InputError
-from caps.training.alone import Alone
 from caps.training.checkpoint import Checkpoints
-from caps.training.run import Batches, Mean, Run, Stop
+from caps.training.run import Alone, Batches, Mean, Run, Stop
 from caps.training.schedule import Schedule
 
 if TYPE_CHECKING:

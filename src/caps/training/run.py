@@ -1,9 +1,14 @@
-"""One stage in training: its weights, optimiser, weight average and curves, step by step."""
+"""One stage in training: its weights, optimiser, weight average and curves, step by step.
+
+Lightning Fabric and the decorators of torch's optimisers import torch's compiler, which takes a
+second and more: training in this process alone does without.
+"""
 
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, NamedTuple
+from inspect import unwrap
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 import torch
@@ -11,12 +16,64 @@ from torch import Tensor, nn
 
 from caps.artifacts import Arrays
 from caps.errors import CapsError, InputError
-from caps.training.alone import Adam, Alone
-from caps.training.randomness import seeded
+from caps.training.randomness import CPU, seeded
 from caps.training.schedule import Schedule
 
 if TYPE_CHECKING:
     from lightning_fabric import Fabric
+
+
+Value = TypeVar("Value")
+
+
+class Alone:
+    """What `Run` asks of a Fabric, for one process on the CPU in full precision."""
+
+    device, world_size, global_rank, is_global_zero = CPU, 1, 0, True
+
+    def setup(
+        self, stage: nn.Module, optimizer: torch.optim.Optimizer
+    ) -> tuple[nn.Module, torch.optim.Optimizer]:
+        """Both as they are."""
+        return stage, optimizer
+
+    def to_device(self, batch: dict[str, Tensor]) -> dict[str, Tensor]:
+        """The batch where it is."""
+        return batch
+
+    def backward(self, loss: Tensor) -> None:
+        """The gradients of the loss."""
+        torch.autograd.backward(loss)
+
+    def clip_gradients(
+        self, stage: nn.Module, optimizer: torch.optim.Optimizer, **limits: Any
+    ) -> Tensor:
+        """The norm of the gradients, before they are cut to the largest that is allowed."""
+        return nn.utils.clip_grad_norm_(stage.parameters(), **limits)
+
+    def barrier(self) -> None:
+        """Nobody has to be waited for."""
+
+    def all_reduce(self, figures: Tensor) -> Tensor:
+        """The mean of one process."""
+        return figures
+
+    def broadcast(self, value: Value) -> Value:
+        """What the first process has: this one."""
+        return value
+
+
+class Adam(torch.optim.Adam):
+    """Torch's own steps, without the decorators."""
+
+    add_param_group = unwrap(torch.optim.Adam.add_param_group)
+    zero_grad = unwrap(torch.optim.Adam.zero_grad)
+
+    @torch.no_grad()
+    def step(self) -> None:  # type: ignore[override]
+        """Move the parameters by their gradients."""
+        unwrap(torch.optim.Adam.step)(self)
+
 
 Batches = Callable[[int, np.random.Generator], dict[str, Tensor]]
 POINTS = 400  # of each loss curve: enough to draw, small enough for a manifest

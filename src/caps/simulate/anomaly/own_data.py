@@ -4,8 +4,7 @@ from functools import partial
 
 import numpy as np
 
-from caps.simulate.anomaly.events import Bases, Events
-from caps.simulate.anomaly.operation import Rendered, operation, periods
+from caps.simulate.anomaly.operation import Bases, Events, Rendered, operation, periods
 from caps.simulate.normal.catalogue import GENERATORS
 
 # Reversing, mirroring or moving a segment of these leaves a series with the same law: no anomaly.

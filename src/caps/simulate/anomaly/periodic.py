@@ -4,8 +4,10 @@ from functools import partial
 
 import numpy as np
 
-from caps.simulate.anomaly.events import SAMPLES, Bases, Events
 from caps.simulate.anomaly.operation import (
+    SAMPLES,
+    Bases,
+    Events,
     Place,
     Rendered,
     either,

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from caps.simulate.anomaly.events import Bases, short_features
-from caps.simulate.anomaly.operation import Operation, Place
+from caps.simulate.anomaly.operation import Bases, Operation, Place, short_features
 
 # Inside the window, starting before it, ending after it, covering all of it.
 CROPS = (0.75, 0.08, 0.12, 0.05)

@@ -4,13 +4,15 @@ from functools import partial
 
 import numpy as np
 
-from caps.simulate.anomaly.events import Bases, Events, short_features
 from caps.simulate.anomaly.operation import (
+    Bases,
+    Events,
     Place,
     Rendered,
     either,
     operation,
     seasonal,
+    short_features,
     signs,
     steps,
 )

@@ -4,8 +4,16 @@ from functools import partial
 
 import numpy as np
 
-from caps.simulate.anomaly.events import Bases, Events
-from caps.simulate.anomaly.operation import Place, Rendered, either, operation, signs, spans
+from caps.simulate.anomaly.operation import (
+    Bases,
+    Events,
+    Place,
+    Rendered,
+    either,
+    operation,
+    signs,
+    spans,
+)
 from caps.simulate.cycles import log_uniform
 
 

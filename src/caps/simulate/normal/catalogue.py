@@ -7,9 +7,17 @@ import numpy as np
 
 from caps.errors import InputError, check_known
 from caps.simulate.components import Components, normalised, stack
-from caps.simulate.normal.chaos import chaos
 from caps.simulate.normal.demand import power_demand, web_metric
 from caps.simulate.normal.layers import OWN_NOISE, QUIET, Layers, layered
+from caps.simulate.normal.processes import (
+    autoregression,
+    chaos,
+    gaussian_process,
+    intermittent_counts,
+    piecewise_state,
+    random_walk,
+    slow_process,
+)
 from caps.simulate.normal.seasonal import (
     beat_train,
     bump_train,
@@ -18,8 +26,6 @@ from caps.simulate.normal.seasonal import (
     rotating_machine,
     waveform_train,
 )
-from caps.simulate.normal.states import intermittent_counts, piecewise_state, slow_process
-from caps.simulate.normal.stochastic import autoregression, gaussian_process, random_walk
 
 Make = Callable[[np.random.Generator, int, int], Components]
 
