@@ -20,6 +20,7 @@ from caps.realize import Pretrained, Sampler
 from caps.recover.injection import PERTURBATIONS, RULES, outlier, rewritten
 from caps.recover.pairs import NO_MODE, PairSet, visible
 from caps.recover.references import References
+from caps.recover.resizing import like_source
 
 KIND = "caps.counterparts"
 VERSION = 1  # also of the ways to draw: a change of them must not be answered with old counterparts
@@ -69,9 +70,10 @@ def content_key(pretrained: Pretrained, references: References, request: Mapping
     return digest.hexdigest()[:32]
 
 
-Construction = Literal["caps", "shuffled", "direct", "injection", "perturbation"]
+Construction = Literal["caps", "resized", "shuffled", "direct", "injection", "perturbation"]
 CONSTRUCTIONS: tuple[Construction, ...] = get_args(Construction)
 BY_RULE = ("injection", "perturbation")  # they know no modes
+REALIZED = ("caps", "resized", "shuffled")  # by the experts
 Progress = Callable[[int, int], None]
 BATCH = 192  # of a mode's 384 in two equal parts, so that no core waits for another at the end
 SOURCE_BLOCK = 768  # the simulator makes this many residuals at the price of one
@@ -95,6 +97,7 @@ def recover_pairs(
 ) -> PairSet:
     """One counterpart for each selected mode and reference; all modes unless `modes` names some.
 
+    `resized` gives the effects the sizes and the roughness of simulated ones of their family.
     `shuffled` adds each effect, with its support, to another reference than it was made for.
     `direct` adds simulated residuals of the mode's family as they are; `injection` applies fixed
     rules to the own windows, `perturbation` those of DADA. Counterparts of the `excluded` mode come
@@ -121,13 +124,15 @@ def recover_pairs(
             _turns(len(references), chosen, excluded),
             seed=seed,
             # The others cost no memory to speak of, and one draw of a mode is cheaper than several.
-            batch=batch if construction in ("caps", "shuffled") else len(chosen) * len(references),
+            batch=batch if construction in REALIZED else len(chosen) * len(references),
             progress=progress,
         ),
     )
     pairs = PairSet(reference=references.windows, trusted=references.trusted, **drawn)
     if construction == "shuffled":
         return _shuffled(pairs, _stream(seed, len(pretrained.modes), 0))
+    if construction == "resized":
+        return _resized(pretrained, pairs, _stream(seed, len(pretrained.modes), 1))
     if construction in BY_RULE:
         return replace(pairs, mode=np.full(len(pairs), NO_MODE))
     return pairs
@@ -260,28 +265,46 @@ def _realized(pretrained: Pretrained, windows: np.ndarray, sampler: Sampler | No
 
 def _direct(pretrained: Pretrained, windows: np.ndarray) -> Draw:
     """Source residuals of the mode's family, whatever the reference looks like."""
-    if pretrained.preset.realize.clusters:
-        raise InputError(
-            "these modes are clusters, source residuals belong to families",
-            "use weights whose modes are the families",
-        )
-
-    from caps.realize import draw_source_residuals  # the simulator's scipy.signal: a second
-
     pools: dict[int, tuple[np.ndarray, np.ndarray]] = {}
 
     def draw(
         mode: int, rows: np.ndarray, rng: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray]:
         if mode not in pools:
-            family, window = pretrained.modes[mode].name, windows.shape[1]
-            count = max(len(rows), SOURCE_BLOCK)
-            pools[mode] = draw_source_residuals(family, count, rng, window=window)
+            pools[mode] = _source_residuals(pretrained, mode, len(rows), rng)
         residual, support = pools[mode]
         drawn = rng.choice(len(residual), len(rows), replace=False)
         return windows[rows] + residual[drawn] * support[drawn], support[drawn]
 
     return draw
+
+
+def _source_residuals(
+    pretrained: Pretrained, mode: int, least: int, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """At least so many simulated residuals of the mode's family, and their supports."""
+    if pretrained.preset.realize.clusters:
+        raise InputError(
+            "these modes are clusters, source residuals belong to families",
+            "use weights whose modes are the families",
+        )
+    from caps.realize import draw_source_residuals  # the simulator's scipy.signal: a second
+
+    family, window = pretrained.modes[mode].name, pretrained.preset.represent.window
+    return draw_source_residuals(family, max(least, SOURCE_BLOCK), rng, window=window)
+
+
+def _resized(pretrained: Pretrained, pairs: PairSet, rng: np.random.Generator) -> PairSet:
+    """Each effect brought to the size and the roughness of the source's effect of its rank."""
+    counterpart = pairs.counterpart.copy()
+    for mode in np.unique(pairs.mode):
+        rows = np.flatnonzero(pairs.mode == mode)
+        residual, support = pairs.residual[rows], pairs.support[rows]
+        source = _source_residuals(pretrained, int(mode), len(rows), rng)
+        drawn = rng.choice(len(source[0]), len(rows), replace=False)
+        effect = like_source(residual, support, *(array[drawn] for array in source))
+        counterpart[rows] = pairs.reference[pairs.anchor[rows]] + effect
+    return replace(pairs, counterpart=counterpart)
 
 
 def _shuffled(pairs: PairSet, rng: np.random.Generator) -> PairSet:

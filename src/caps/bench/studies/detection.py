@@ -29,6 +29,7 @@ WITH_PRIOR = f"{MADE}{PRIOR}"
 OWN, KNOWN, DIFFUSION = "CAPS, study's budget", "Knowledge-based K=3", "CAPS (diffusion)"
 PLAIN, WITH_OPTIONS = "No option", "CAPS, options on"
 MADE_OTHERWISE = {
+    "resized": "Effects of the source's size and roughness",
     "shuffled": "Shuffled residuals",
     "direct": "Direct source-residual injection",
     "injection": "Rules on own windows",

@@ -214,6 +214,7 @@ class Diagnosed(Variant, CapsDiagnosis):
 # What each variant changes.
 CHANGES: Mapping[str, Mapping[str, Any]] = {
     "alone": {},
+    "resized": {"construction": "resized"},
     "shuffled": {"construction": "shuffled"},
     "direct": {"construction": "direct"},
     "injection": {"construction": "injection"},
