@@ -12,7 +12,7 @@ import numpy as np
 from caps.arrays import FloatArray, Rows
 from caps.scoring.config import ScoringConfig
 
-Blocks = Mapping[int, FloatArray]  # evidence of blocks of rows, by their length
+Blocks = Mapping[int, FloatArray]  # evidence of blocks of rows or subsequences, by their length
 
 
 def soft_maximum(parts: FloatArray | Iterable[FloatArray], sharpness: float) -> FloatArray:
@@ -44,7 +44,7 @@ def both_sides(ahead: Blocks, behind: Blocks) -> Blocks:
 
 def in_hindsight(
     blocks: Blocks,
-    subsequences: Mapping[int, FloatArray],
+    subsequences: Blocks,
     config: ScoringConfig,
     calendar: Sequence[FloatArray] = (),
     *,
@@ -60,23 +60,43 @@ def in_hindsight(
     sharpness = config.sharpness_of_lengths
     said = soft_maximum(blocks.values(), sharpness)
     if subsequences:
-        lengths = np.array(list(subsequences))
-        shortest, longest = config.middle_lengths
-        held_back = config.beyond_middle * ((lengths < shortest) | (lengths > longest))
-        of_lengths = np.stack(list(subsequences.values())) - held_back[:, None]
-        loudest = np.where(np.isfinite(of_lengths), of_lengths, -np.inf).argmax(axis=0)
-        depths = config.plateau * np.sqrt(lengths)
-        novelty = plateaus(soft_maximum(of_lengths, sharpness), depths[loudest])
+        of_lengths = _held_back(subsequences, config)
+        novelty = _one_a_peak(of_lengths, config)
         bounded = np.where(np.isnan(said), np.nan, np.fmin(said, novelty + config.forecast_bound))
         if not calibrating:
-            for length, depth, each in zip(lengths.tolist(), depths, of_lengths, strict=True):
-                if length >= config.surrounding_length:
-                    reach = int(config.surroundings * length)
-                    beside = surroundings(plateaus(each, depth), reach)
-                    around = np.minimum(config.surrounding_share * beside, config.surrounding_most)
-                    novelty = np.where(beside > 0, np.maximum(novelty, around), novelty)
+            novelty = _with_surroundings(novelty, of_lengths, config)
         said = soft_maximum([novelty, bounded], sharpness)
     return _or_calendar(plateaus(said, config.last_plateau), calendar)
+
+
+def _held_back(subsequences: Blocks, config: ScoringConfig) -> Blocks:
+    """The shortest and the longest subsequences say a little less than those between."""
+    shortest, longest = config.middle_lengths
+    return {
+        length: each if shortest <= length <= longest else each - config.beyond_middle
+        for length, each in subsequences.items()
+    }
+
+
+def _one_a_peak(of_lengths: Blocks, config: ScoringConfig) -> FloatArray:
+    """What all lengths say, its peaks levelled as deep as the length that is loudest there."""
+    evidence = np.stack(list(of_lengths.values()))
+    loudest = np.where(np.isfinite(evidence), evidence, -np.inf).argmax(axis=0)
+    depths = config.plateau * np.sqrt(list(of_lengths))
+    return plateaus(soft_maximum(evidence, config.sharpness_of_lengths), depths[loudest])
+
+
+def _with_surroundings(
+    novelty: FloatArray, of_lengths: Blocks, config: ScoringConfig
+) -> FloatArray:
+    """Rows around a peak of longer subsequences next to it, and none of them an alarm for that."""
+    for length, each in of_lengths.items():
+        if length >= config.surrounding_length:
+            peaks = plateaus(each, config.plateau * np.sqrt(length))
+            beside = surroundings(peaks, int(config.surroundings * length))
+            around = np.minimum(config.surrounding_share * beside, config.surrounding_most)
+            novelty = np.where(beside > 0, np.maximum(novelty, around), novelty)
+    return novelty
 
 
 def plateaus(evidence: FloatArray, depth: FloatArray | float) -> FloatArray:
