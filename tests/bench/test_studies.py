@@ -143,7 +143,7 @@ def test_options_of_training_change_the_detector_alone(quick: StudyRun) -> None:
     beyond = quick.make("caps:beyond-alone", 0).model.get_params()
     assert beyond["detector"].weighting == AUTO.weighting
     assert beyond["detector"].steps == FAST.steps
-    for name in ("shuffled", "direct", "injection", "perturbation"):
+    for name in ("resized", "shuffled", "direct", "injection", "perturbation"):
         other = quick.make(f"caps:beyond-{name}", 0).model.get_params()
         assert other == beyond | {"construction": name}
     assert quick.make("caps:beyond-diagnosis", 0).model.get_params() == beyond

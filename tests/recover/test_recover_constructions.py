@@ -17,7 +17,8 @@ from caps.recover import (
     recover_pairs,
     reference_windows,
 )
-from caps.recover.pairs import LEAST, local_std, visible
+from caps.recover.pairs import LEAST, local_std, strength, visible
+from caps.recover.resizing import like_source, roughness
 from torch_threads import torch_threads
 
 every_construction = pytest.mark.parametrize("construction", CONSTRUCTIONS)
@@ -112,6 +113,31 @@ def test_shuffled_effects_move_with_their_supports_to_another_reference(
     assert np.allclose(shuffled.residual, matched.residual, atol=1e-5)
     moved = {(int(old), int(new)) for old, new in zip(matched.anchor, shuffled.anchor, strict=True)}
     assert len(moved) == len(references)
+
+
+def test_resized_effects_are_those_of_caps_in_the_sizes_of_the_source(
+    pretrained: Pretrained, references: References
+) -> None:
+    caps, resized, direct = (
+        recover_pairs(pretrained, references, construction=construction, seed=3, modes=[2])
+        for construction in CONSTRUCTIONS
+        if construction in ("caps", "resized", "direct")
+    )
+    assert (resized.support == caps.support).all()
+    assert (resized.anchor == caps.anchor).all()
+    sizes = [np.sort(strength(each.residual, each.support)) for each in (caps, resized, direct)]
+    # Other draws of the same source: their sizes agree as distributions.
+    assert np.median(np.abs(sizes[1] - sizes[2])) < np.median(np.abs(sizes[0] - sizes[2]))
+
+
+def test_like_source_takes_sizes_and_roughness_by_rank(rng: np.random.Generator) -> None:
+    everywhere = np.ones((40, 64), dtype=bool)
+    smooth = np.cumsum(rng.normal(size=(40, 64)), axis=1)
+    wanted = rng.uniform(1, 5, (40, 1)) * (smooth[::-1] + rng.normal(size=(40, 64)))
+    made = like_source(smooth + 0.5 * rng.normal(size=(40, 64)), everywhere, wanted, everywhere)
+    for measured in (strength, roughness):
+        found, asked = (np.sort(measured(each, everywhere)) for each in (made, wanted))
+        assert np.allclose(found, asked, rtol=0.02)
 
 
 def test_direct_effects_do_not_look_at_the_reference(
