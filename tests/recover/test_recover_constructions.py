@@ -2,12 +2,15 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
+import torch
+from torch import Tensor
 
 from caps.errors import InputError
-from caps.realize import Pretrained
+from caps.realize import Mode, Pretrained, draw_source_pairs
 from caps.recover import (
     CONSTRUCTIONS,
     Construction,
@@ -18,6 +21,7 @@ from caps.recover import (
     reference_windows,
 )
 from caps.recover.pairs import LEAST, local_std, strength, visible
+from caps.recover.recovery import SHUFFLED
 from caps.recover.resizing import like_source, roughness
 from torch_threads import torch_threads
 
@@ -130,6 +134,36 @@ def test_resized_effects_are_those_of_caps_in_the_sizes_of_the_source(
     assert np.median(np.abs(sizes[1] - sizes[2])) < np.median(np.abs(sizes[0] - sizes[2]))
 
 
+def test_observed_semantics_come_with_their_own_supports(
+    pretrained: Pretrained, references: References, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+    realize = Pretrained.realize
+
+    def kept(self: Pretrained, mode: Mode, *given: Tensor, **options: Any) -> Tensor:
+        asked.append((given[1], given[2], options["blur"]))
+        return realize(self, mode, *given, **options)
+
+    monkeypatch.setattr(Pretrained, "realize", kept)
+    pairs = recover_pairs(pretrained, references, construction="observed", modes=[1], seed=3)
+    codes, support, blur = asked[0]
+    assert blur == 0
+    drawn = draw_source_pairs(
+        "periodic", 768, np.random.default_rng(np.random.SeedSequence(3, spawn_key=(1, 0)))
+    )
+    support_given = torch.from_numpy(drawn.support).float()
+    known = pretrained.encode(torch.from_numpy(drawn.anomalous), support_given)
+    nearest = torch.cdist(codes, known[1]).min(dim=1)
+    assert nearest.values.max() < 1e-3
+    # Moved, but of the same extent.
+    assert (support.sum(dim=1).numpy() == drawn.support[nearest.indices].sum(axis=1)).all()
+    moved = recover_pairs(
+        pretrained, references, construction="observed-shuffled", modes=[1], seed=3
+    )
+    assert np.allclose(moved.residual, pairs.residual, atol=1e-5)
+    assert (moved.anchor != pairs.anchor).all()
+
+
 def test_like_source_takes_sizes_and_roughness_by_rank(rng: np.random.Generator) -> None:
     everywhere = np.ones((40, 64), dtype=bool)
     smooth = np.cumsum(rng.normal(size=(40, 64)), axis=1)
@@ -199,7 +233,7 @@ def test_constant_short_and_gappy_series_have_counterparts(
     gappy[50:120] = np.nan
     for values in (np.zeros(300), np.arange(40.0) / 40, gappy):
         references = reference_windows(values, limit=3, rng=rng)
-        if len(references) == 1 and construction == "shuffled":
+        if len(references) == 1 and construction in SHUFFLED:
             with pytest.raises(InputError, match="two or more"):
                 recover_pairs(pretrained, references, construction=construction)
             continue

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         MaskPool as MaskPool,
         Prior as Prior,
         fit_prior as fit_prior,
+        moved as moved,
         select_modes as select_modes,
     )
     from caps.realize.presets import (
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from caps.realize.samplers import Sampler as Sampler
     from caps.realize.source import (
         Source as Source,
-        draw_source_residuals as draw_source_residuals,
+        draw_source_pairs as draw_source_pairs,
         encode_source as encode_source,
     )
 

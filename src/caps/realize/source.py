@@ -121,17 +121,14 @@ def mode_sources(
     return found
 
 
-def draw_source_residuals(
+def draw_source_pairs(
     family: str, count: int, rng: np.random.Generator, *, window: int = WINDOW
-) -> tuple[np.ndarray, np.ndarray]:
-    """Residuals x_a - x_n of `count` simulated pairs of one family, and their supports.
+) -> PairBatch:
+    """`count` simulated pairs of one family: their residuals are what direct injection adds.
 
-    For direct injection: simulated effects as they are, without semantics or context.
-
-    >>> residual, support = draw_source_residuals("trend", 4, np.random.default_rng(0))
-    >>> bool((residual[~support] == 0).all())
+    >>> pairs = draw_source_pairs("trend", 4, np.random.default_rng(0))
+    >>> bool((pairs.residual[~pairs.support] == 0).all())
     True
     """
     seed = int(rng.integers(2**31))
-    pairs = simulate_pairs(count, seed=seed, length=window, families=[family])
-    return pairs.residual, pairs.support
+    return simulate_pairs(count, seed=seed, length=window, families=[family])

@@ -25,7 +25,16 @@ if TYPE_CHECKING:
     from caps.realize import Pretrained
 
 # As in recover, without torch.
-Construction = Literal["caps", "resized", "shuffled", "direct", "injection", "perturbation"]
+Construction = Literal[
+    "caps",
+    "resized",
+    "shuffled",
+    "observed",
+    "observed-shuffled",
+    "direct",
+    "injection",
+    "perturbation",
+]
 Folder = str | os.PathLike[str]
 STEADY = "steady"  # `train`: the first part of the series that looks so
 
