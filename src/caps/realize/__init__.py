@@ -23,7 +23,6 @@ if TYPE_CHECKING:
         MaskPool as MaskPool,
         Prior as Prior,
         fit_prior as fit_prior,
-        moved as moved,
         select_modes as select_modes,
     )
     from caps.realize.presets import (
@@ -43,7 +42,8 @@ if TYPE_CHECKING:
     from caps.realize.samplers import Sampler as Sampler
     from caps.realize.source import (
         Source as Source,
-        draw_source_pairs as draw_source_pairs,
+        draw_source_residuals as draw_source_residuals,
+        draw_source_semantics as draw_source_semantics,
         encode_source as encode_source,
     )
 

@@ -1,6 +1,7 @@
 """The source side of stage 2: frozen codes of all simulated pairs, their modes, and batches."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -9,10 +10,13 @@ from torch import Tensor
 from caps.errors import InputError
 from caps.realize.config import Mechanism, PriorKind
 from caps.realize.experts import LIMIT, CodeScale
-from caps.realize.modes import MaskPool, Prior, fit_prior
+from caps.realize.modes import MaskPool, Prior, fit_prior, moved
 from caps.represent import Representation, decode_structure, encode_all
 from caps.simulate import FAMILIES, WINDOW, PairBatch, simulate_pairs
 from caps.training import Batches
+
+if TYPE_CHECKING:
+    from caps.realize.pretrained import Pretrained
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,14 +125,30 @@ def mode_sources(
     return found
 
 
-def draw_source_pairs(
+def draw_source_residuals(
     family: str, count: int, rng: np.random.Generator, *, window: int = WINDOW
-) -> PairBatch:
-    """`count` simulated pairs of one family: their residuals are what direct injection adds.
+) -> tuple[np.ndarray, np.ndarray]:
+    """Residuals x_a - x_n of `count` simulated pairs of one family, and their supports.
 
-    >>> pairs = draw_source_pairs("trend", 4, np.random.default_rng(0))
-    >>> bool((pairs.residual[~pairs.support] == 0).all())
+    For direct injection: simulated effects as they are, without semantics or context.
+
+    >>> residual, support = draw_source_residuals("trend", 4, np.random.default_rng(0))
+    >>> bool((residual[~support] == 0).all())
     True
     """
+    pairs = _draw(family, count, rng, window)
+    return pairs.residual, pairs.support
+
+
+def draw_source_semantics(
+    pretrained: "Pretrained", family: str, count: int, rng: np.random.Generator
+) -> tuple[Tensor, np.ndarray]:
+    """Semantic codes of `count` simulated anomalies of one family, and their supports, moved."""
+    pairs = _draw(family, count, rng, pretrained.preset.represent.window)
+    anomalous, support = torch.from_numpy(pairs.anomalous), torch.from_numpy(pairs.support).float()
+    return pretrained.encode(anomalous, support)[1], moved(pairs.support, rng)
+
+
+def _draw(family: str, count: int, rng: np.random.Generator, window: int) -> PairBatch:
     seed = int(rng.integers(2**31))
     return simulate_pairs(count, seed=seed, length=window, families=[family])

@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 import torch
@@ -16,14 +16,19 @@ import torch
 from caps.artifacts import read_folder, write_folder
 from caps.errors import ArtifactError, InputError, check_known
 from caps.jobs import in_torch_threads
-from caps.realize import Pretrained, Sampler, moved
+from caps.realize import Pretrained, Sampler
+from caps.recover.constructions import (
+    BY_RULE,
+    CONSTRUCTIONS,
+    OBSERVED,
+    REALIZED,
+    SHUFFLED,
+    Construction,
+)
 from caps.recover.injection import PERTURBATIONS, RULES, outlier, rewritten
 from caps.recover.pairs import NO_MODE, PairSet, visible
 from caps.recover.references import References
 from caps.recover.resizing import like_source
-
-if TYPE_CHECKING:
-    from caps.simulate import PairBatch
 
 KIND = "caps.counterparts"
 VERSION = 1  # also of the ways to draw: a change of them must not be answered with old counterparts
@@ -73,21 +78,6 @@ def content_key(pretrained: Pretrained, references: References, request: Mapping
     return digest.hexdigest()[:32]
 
 
-Construction = Literal[
-    "caps",
-    "resized",
-    "shuffled",
-    "observed",
-    "observed-shuffled",
-    "direct",
-    "injection",
-    "perturbation",
-]
-CONSTRUCTIONS: tuple[Construction, ...] = get_args(Construction)
-BY_RULE = ("injection", "perturbation")  # they know no modes
-OBSERVED = ("observed", "observed-shuffled")
-SHUFFLED = ("shuffled", "observed-shuffled")
-REALIZED = ("caps", "resized", *SHUFFLED, "observed")  # by the experts
 Progress = Callable[[int, int], None]
 BATCH = 192  # of a mode's 384 in two equal parts, so that no core waits for another at the end
 SOURCE_BLOCK = 768  # the simulator makes this many residuals at the price of one
@@ -305,34 +295,32 @@ def _direct(pretrained: Pretrained, windows: np.ndarray) -> Draw:
 def _observed(
     pretrained: Pretrained, mode: int, count: int, rng: np.random.Generator
 ) -> tuple[torch.Tensor, np.ndarray]:
-    """Semantics of so many simulated anomalies of the mode's family, and their supports, moved."""
-    pairs = _source_pairs(pretrained, mode, count, rng)
-    drawn = rng.choice(len(pairs), count, replace=False)
-    anomalous, support = pairs.anomalous[drawn], pairs.support[drawn]
-    _, codes = pretrained.encode(torch.from_numpy(anomalous), torch.from_numpy(support).float())
-    return codes, moved(support, rng)
+    """Semantics of so many simulated anomalies of the mode's family, with their supports."""
+    family = _family(pretrained, mode)
+    from caps.realize import draw_source_semantics  # the simulator's scipy.signal: a second
+
+    codes, support = draw_source_semantics(pretrained, family, max(count, SOURCE_BLOCK), rng)
+    drawn = rng.choice(len(codes), count, replace=False)
+    return codes[drawn], support[drawn]
 
 
 def _source_residuals(
     pretrained: Pretrained, mode: int, least: int, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
     """At least so many simulated residuals of the mode's family, and their supports."""
-    pairs = _source_pairs(pretrained, mode, least, rng)
-    return pairs.residual, pairs.support
+    family, window = _family(pretrained, mode), pretrained.preset.represent.window
+    from caps.realize import draw_source_residuals  # the simulator's scipy.signal: a second
+
+    return draw_source_residuals(family, max(least, SOURCE_BLOCK), rng, window=window)
 
 
-def _source_pairs(
-    pretrained: Pretrained, mode: int, least: int, rng: np.random.Generator
-) -> "PairBatch":
+def _family(pretrained: Pretrained, mode: int) -> str:
     if pretrained.preset.realize.clusters:
         raise InputError(
             "these modes are clusters, source residuals belong to families",
             "use weights whose modes are the families",
         )
-    from caps.realize import draw_source_pairs  # the simulator's scipy.signal: a second
-
-    family, window = pretrained.modes[mode].name, pretrained.preset.represent.window
-    return draw_source_pairs(family, max(least, SOURCE_BLOCK), rng, window=window)
+    return pretrained.modes[mode].name
 
 
 def _resized(pretrained: Pretrained, pairs: PairSet, rng: np.random.Generator) -> PairSet:

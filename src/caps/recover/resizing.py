@@ -41,14 +41,15 @@ def roughness(residual: np.ndarray, support: np.ndarray) -> np.ndarray:
     """Mean absolute second difference over root mean square, of each effect in its support."""
     effect = np.where(support, residual, 0.0)
     bend = np.abs(np.diff(np.pad(effect, ((0, 0), (1, 1))), 2, axis=1))
-    return bend.mean(axis=1, where=support) / np.maximum(strength(effect, support), LEAST_SIZE)
+    size = np.maximum(strength(effect, support), LEAST_SIZE)
+    return np.asarray(bend.mean(axis=1, where=support) / size)
 
 
 def _moving_mean(effect: np.ndarray) -> np.ndarray:
     padded = np.pad(effect, ((0, 0), (SMOOTHED // 2, SMOOTHED // 2)))
-    return sliding_window_view(padded, SMOOTHED, axis=1).mean(axis=-1)
+    return np.asarray(sliding_window_view(padded, SMOOTHED, axis=1).mean(axis=-1))
 
 
 def _by_rank(values: np.ndarray, wanted: np.ndarray) -> np.ndarray:
     """At each place the one of `wanted` that has the rank of its value."""
-    return np.sort(wanted)[np.argsort(np.argsort(values))]
+    return np.asarray(np.sort(wanted)[np.argsort(np.argsort(values))])

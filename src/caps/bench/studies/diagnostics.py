@@ -17,7 +17,7 @@ from caps.bench.studies.drawing import draw_stacks
 from caps.bench.studies.study import Report, StudyRun
 from caps.bench.studies.variants import realized, scaled_channel
 from caps.network import Detector, DetectorConfig, held_out_blocks, train_detector
-from caps.realize import Pretrained, draw_source_pairs
+from caps.realize import Pretrained, draw_source_residuals
 from caps.recover import RULES, References, Site, known_windows, recover_pairs, reference_windows
 
 DISTANCES = ("score", "feature")
@@ -133,8 +133,7 @@ def _counterparts(
     supports = []
     structure, _ = pretrained.encode(torch.from_numpy(references))
     for mode in pretrained.modes:
-        source = draw_source_pairs(mode.name, len(references), rng)
-        residual, support = source.residual, source.support
+        residual, support = draw_source_residuals(mode.name, len(references), rng)
         supports.append(support)
         made[RULE_BASED].append(_by_rules(references, support, rng))
         made[DIRECT].append(references + residual * support)
