@@ -2,18 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
-import torch
-from torch import Tensor
 
 from caps.errors import InputError
-from caps.realize import Mode, Pretrained, draw_source_semantics
+from caps.realize import Pretrained
 from caps.recover import (
     CONSTRUCTIONS,
-    SHUFFLED,
     Construction,
     PairSet,
     References,
@@ -134,32 +130,6 @@ def test_resized_effects_are_those_of_caps_in_the_sizes_of_the_source(
     assert np.median(np.abs(sizes[1] - sizes[2])) < np.median(np.abs(sizes[0] - sizes[2]))
 
 
-def test_observed_semantics_come_with_their_own_supports(
-    pretrained: Pretrained, references: References, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked = []
-    realize = Pretrained.realize
-
-    def kept(self: Pretrained, mode: Mode, *given: Tensor, **options: Any) -> Tensor:
-        asked.append((given[1], given[2], options["blur"]))
-        return realize(self, mode, *given, **options)
-
-    monkeypatch.setattr(Pretrained, "realize", kept)
-    pairs = recover_pairs(pretrained, references, construction="observed", modes=[1], seed=3)
-    codes, support, blur = asked[0]
-    assert blur == 0
-    stream = np.random.default_rng(np.random.SeedSequence(3, spawn_key=(1, 0)))
-    known, supports = draw_source_semantics(pretrained, "periodic", 768, stream)
-    nearest = torch.cdist(codes, known).min(dim=1)
-    assert nearest.values.max() < 1e-3
-    assert np.array_equal(support.numpy() > 0, supports[nearest.indices])
-    moved = recover_pairs(
-        pretrained, references, construction="observed-shuffled", modes=[1], seed=3
-    )
-    assert np.allclose(moved.residual, pairs.residual, atol=1e-5)
-    assert (moved.anchor != pairs.anchor).all()
-
-
 def test_like_source_takes_sizes_and_roughness_by_rank(rng: np.random.Generator) -> None:
     everywhere = np.ones((40, 64), dtype=bool)
     smooth = np.cumsum(rng.normal(size=(40, 64)), axis=1)
@@ -229,7 +199,7 @@ def test_constant_short_and_gappy_series_have_counterparts(
     gappy[50:120] = np.nan
     for values in (np.zeros(300), np.arange(40.0) / 40, gappy):
         references = reference_windows(values, limit=3, rng=rng)
-        if len(references) == 1 and construction in SHUFFLED:
+        if len(references) == 1 and construction == "shuffled":
             with pytest.raises(InputError, match="two or more"):
                 recover_pairs(pretrained, references, construction=construction)
             continue

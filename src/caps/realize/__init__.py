@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from caps.realize.source import (
         Source as Source,
         draw_source_residuals as draw_source_residuals,
-        draw_source_semantics as draw_source_semantics,
         encode_source as encode_source,
     )
 

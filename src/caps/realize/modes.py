@@ -64,27 +64,20 @@ class MaskPool:
     supports: np.ndarray  # (count, time) bool
 
     def sample(self, count: int, rng: np.random.Generator) -> np.ndarray:
-        """Draw (count, time) supports, each rolled to a uniform position."""
-        return moved(self.supports[rng.integers(len(self.supports), size=count)], rng)
+        """Draw (count, time) supports, each rolled to a uniform position.
 
-
-def moved(supports: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Each of the (count, time) supports at a position drawn at random.
-
-    The simulator's positions are not a target's: lengths are kept, positions drawn anew.
-    Supports that touch an edge stay, as windows that cut an event must be seen too.
-
-    >>> moved(np.array([[0, 1, 0, 0], [1, 0, 0, 0]], bool), np.random.default_rng(0)).sum(axis=1)
-    array([1, 1])
-    """
-    window = supports.shape[1]
-    first = supports.argmax(axis=1)
-    last = window - 1 - supports[:, ::-1].argmax(axis=1)
-    inside = (first > 0) & (last < window - 1)
-    extent = last - first + 1
-    start = np.where(inside, rng.integers(0, window - extent + 1), first)
-    columns = (np.arange(window) - (start - first)[:, None]) % window
-    return np.take_along_axis(supports, columns, axis=1)
+        The simulator's positions are not a target's: lengths are kept, positions drawn anew.
+        Supports that touch an edge stay, as windows that cut an event must be seen too.
+        """
+        chosen = self.supports[rng.integers(len(self.supports), size=count)]
+        window = chosen.shape[1]
+        first = chosen.argmax(axis=1)
+        last = window - 1 - chosen[:, ::-1].argmax(axis=1)
+        inside = (first > 0) & (last < window - 1)
+        extent = last - first + 1
+        start = np.where(inside, rng.integers(0, window - extent + 1), first)
+        columns = (np.arange(window) - (start - first)[:, None]) % window
+        return np.take_along_axis(chosen, columns, axis=1)
 
 
 class Router(nn.Module):

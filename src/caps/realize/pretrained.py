@@ -114,25 +114,17 @@ class Pretrained:
         rng: np.random.Generator,
         *,
         sampler: Sampler | None = None,
-        observed: tuple[Tensor, np.ndarray] | None = None,
     ) -> tuple[Tensor, Tensor]:
-        """x + r^ for each reference (eq. 8), and the supports.
-
-        Semantics and supports are drawn from the mode's prior and pool, independently of each
-        other, unless those of `observed` anomalies are given; what was observed is not blurred.
-        """
-        count, blur = len(references), self.preset.realize.semantic_blur
-        if observed is None:
-            codes = torch.from_numpy(mode.prior.sample(count, rng))
-            support = torch.from_numpy(mode.pool.sample(count, rng)).float()
-        else:
-            codes, support, blur = observed[0], torch.from_numpy(observed[1]).float(), 0.0
+        """x + r^ for each reference (eq. 8), semantics drawn from the prior; and the supports."""
+        count = len(references)
+        codes = torch.from_numpy(mode.prior.sample(count, rng))
+        support = torch.from_numpy(mode.pool.sample(count, rng)).float()
         drawn = self.realize(
             mode,
             structure_code,
             codes,
             support,
-            blur=blur,
+            blur=self.preset.realize.semantic_blur,
             generator=torch.Generator().manual_seed(int(rng.integers(2**62))),
             sampler=sampler,
         )

@@ -1,7 +1,6 @@
 """The source side of stage 2: frozen codes of all simulated pairs, their modes, and batches."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -10,13 +9,10 @@ from torch import Tensor
 from caps.errors import InputError
 from caps.realize.config import Mechanism, PriorKind
 from caps.realize.experts import LIMIT, CodeScale
-from caps.realize.modes import MaskPool, Prior, fit_prior, moved
+from caps.realize.modes import MaskPool, Prior, fit_prior
 from caps.represent import Representation, decode_structure, encode_all
 from caps.simulate import FAMILIES, WINDOW, PairBatch, simulate_pairs
 from caps.training import Batches
-
-if TYPE_CHECKING:
-    from caps.realize.pretrained import Pretrained
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,19 +132,6 @@ def draw_source_residuals(
     >>> bool((residual[~support] == 0).all())
     True
     """
-    pairs = _draw(family, count, rng, window)
-    return pairs.residual, pairs.support
-
-
-def draw_source_semantics(
-    pretrained: "Pretrained", family: str, count: int, rng: np.random.Generator
-) -> tuple[Tensor, np.ndarray]:
-    """Semantic codes of `count` simulated anomalies of one family, and their supports, moved."""
-    pairs = _draw(family, count, rng, pretrained.preset.represent.window)
-    anomalous, support = torch.from_numpy(pairs.anomalous), torch.from_numpy(pairs.support).float()
-    return pretrained.encode(anomalous, support)[1], moved(pairs.support, rng)
-
-
-def _draw(family: str, count: int, rng: np.random.Generator, window: int) -> PairBatch:
     seed = int(rng.integers(2**31))
-    return simulate_pairs(count, seed=seed, length=window, families=[family])
+    pairs = simulate_pairs(count, seed=seed, length=window, families=[family])
+    return pairs.residual, pairs.support

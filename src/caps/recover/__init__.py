@@ -5,11 +5,6 @@ from typing import TYPE_CHECKING
 from caps.lazy import on_first_use
 
 if TYPE_CHECKING:
-    from caps.recover.constructions import (
-        CONSTRUCTIONS as CONSTRUCTIONS,
-        SHUFFLED as SHUFFLED,
-        Construction as Construction,
-    )
     from caps.recover.contamination import (
         suspicion as suspicion,
         trim_references as trim_references,
@@ -23,7 +18,11 @@ if TYPE_CHECKING:
         shaped_effects as shaped_effects,
     )
     from caps.recover.pairs import PairSet as PairSet
-    from caps.recover.recovery import recover_pairs as recover_pairs
+    from caps.recover.recovery import (
+        CONSTRUCTIONS as CONSTRUCTIONS,
+        Construction as Construction,
+        recover_pairs as recover_pairs,
+    )
     from caps.recover.references import (
         References as References,
         reference_windows as reference_windows,

@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 import torch
@@ -17,14 +17,6 @@ from caps.artifacts import read_folder, write_folder
 from caps.errors import ArtifactError, InputError, check_known
 from caps.jobs import in_torch_threads
 from caps.realize import Pretrained, Sampler
-from caps.recover.constructions import (
-    BY_RULE,
-    CONSTRUCTIONS,
-    OBSERVED,
-    REALIZED,
-    SHUFFLED,
-    Construction,
-)
 from caps.recover.injection import PERTURBATIONS, RULES, outlier, rewritten
 from caps.recover.pairs import NO_MODE, PairSet, visible
 from caps.recover.references import References
@@ -78,6 +70,10 @@ def content_key(pretrained: Pretrained, references: References, request: Mapping
     return digest.hexdigest()[:32]
 
 
+Construction = Literal["caps", "resized", "shuffled", "direct", "injection", "perturbation"]
+CONSTRUCTIONS: tuple[Construction, ...] = get_args(Construction)
+BY_RULE = ("injection", "perturbation")  # they know no modes
+REALIZED = ("caps", "resized", "shuffled")  # by the experts
 Progress = Callable[[int, int], None]
 BATCH = 192  # of a mode's 384 in two equal parts, so that no core waits for another at the end
 SOURCE_BLOCK = 768  # the simulator makes this many residuals at the price of one
@@ -103,8 +99,6 @@ def recover_pairs(
 
     `resized` gives the effects the sizes and the roughness of simulated ones of their family.
     `shuffled` adds each effect, with its support, to another reference than it was made for.
-    `observed` takes semantics from simulated anomalies, each with its own support, where `caps`
-    draws both from the mode, independently; `observed-shuffled` moves these effects as well.
     `direct` adds simulated residuals of the mode's family as they are; `injection` applies fixed
     rules to the own windows, `perturbation` those of DADA. Counterparts of the `excluded` mode come
     from the others in turn, so that their number stays. With a `cache` folder the same request is
@@ -135,7 +129,7 @@ def recover_pairs(
         ),
     )
     pairs = PairSet(reference=references.windows, trusted=references.trusted, **drawn)
-    if construction in SHUFFLED:
+    if construction == "shuffled":
         return _shuffled(pairs, _stream(seed, len(pretrained.modes), 0))
     if construction == "resized":
         return _resized(pretrained, pairs, _stream(seed, len(pretrained.modes), 1))
@@ -168,7 +162,7 @@ def _checked_modes(
             f"references of {references.windows.shape[1]} steps for weights made for {window}",
             f"cut references with size={window}",
         )
-    if construction in SHUFFLED:
+    if construction == "shuffled":
         _check_shuffling(pretrained, references)
     return chosen
 
@@ -249,12 +243,10 @@ def _draw(
         return lambda mode, rows, rng: rewritten(windows, rows, PERTURBATIONS, rng, sparse=outlier)
     if construction == "direct":
         return _direct(pretrained, windows)
-    return _realized(pretrained, windows, sampler, observed=construction in OBSERVED)
+    return _realized(pretrained, windows, sampler)
 
 
-def _realized(
-    pretrained: Pretrained, windows: np.ndarray, sampler: Sampler | None, *, observed: bool
-) -> Draw:
+def _realized(pretrained: Pretrained, windows: np.ndarray, sampler: Sampler | None) -> Draw:
     """Effects that the experts realise under the structure of each reference (eq. 8)."""
     references = torch.from_numpy(windows)
     parts = torch.split(references, BATCH)
@@ -264,12 +256,7 @@ def _realized(
         mode: int, rows: np.ndarray, rng: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray]:
         counterpart, support = pretrained.counterparts(
-            pretrained.modes[mode],
-            references[rows],
-            structure_code[rows],
-            rng,
-            sampler=sampler,
-            observed=_observed(pretrained, mode, len(rows), rng) if observed else None,
+            pretrained.modes[mode], references[rows], structure_code[rows], rng, sampler=sampler
         )
         return counterpart.numpy(), support.numpy() > 0
 
@@ -292,35 +279,19 @@ def _direct(pretrained: Pretrained, windows: np.ndarray) -> Draw:
     return draw
 
 
-def _observed(
-    pretrained: Pretrained, mode: int, count: int, rng: np.random.Generator
-) -> tuple[torch.Tensor, np.ndarray]:
-    """Semantics of so many simulated anomalies of the mode's family, with their supports."""
-    family = _family(pretrained, mode)
-    from caps.realize import draw_source_semantics  # the simulator's scipy.signal: a second
-
-    codes, support = draw_source_semantics(pretrained, family, max(count, SOURCE_BLOCK), rng)
-    drawn = rng.choice(len(codes), count, replace=False)
-    return codes[drawn], support[drawn]
-
-
 def _source_residuals(
     pretrained: Pretrained, mode: int, least: int, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
     """At least so many simulated residuals of the mode's family, and their supports."""
-    family, window = _family(pretrained, mode), pretrained.preset.represent.window
-    from caps.realize import draw_source_residuals  # the simulator's scipy.signal: a second
-
-    return draw_source_residuals(family, max(least, SOURCE_BLOCK), rng, window=window)
-
-
-def _family(pretrained: Pretrained, mode: int) -> str:
     if pretrained.preset.realize.clusters:
         raise InputError(
             "these modes are clusters, source residuals belong to families",
             "use weights whose modes are the families",
         )
-    return pretrained.modes[mode].name
+    from caps.realize import draw_source_residuals  # the simulator's scipy.signal: a second
+
+    family, window = pretrained.modes[mode].name, pretrained.preset.represent.window
+    return draw_source_residuals(family, max(least, SOURCE_BLOCK), rng, window=window)
 
 
 def _resized(pretrained: Pretrained, pairs: PairSet, rng: np.random.Generator) -> PairSet:

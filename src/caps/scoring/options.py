@@ -9,14 +9,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 import numpy as np
 
 from caps.configuration import check_keys
 from caps.errors import InputError
 from caps.network import AUTO, DetectorConfig
-from caps.recover import CONSTRUCTIONS, Construction
 from caps.scoring.config import ModelConfig
 from caps.scoring.evidence import AGGREGATES, Aggregate
 from caps.scoring.spans import EventRules
@@ -25,6 +24,8 @@ from caps.series import ReadOptions
 if TYPE_CHECKING:
     from caps.realize import Pretrained
 
+# As in recover, without torch.
+Construction = Literal["caps", "resized", "shuffled", "direct", "injection", "perturbation"]
 Folder = str | os.PathLike[str]
 STEADY = "steady"  # `train`: the first part of the series that looks so
 
@@ -134,7 +135,7 @@ class FitOptions:
         "1/1000", "False alarms that are acceptable: 1/1000 (rows), 1/day, 2/week.", given=str
     )
     construction: Construction = _choice(
-        "caps", CONSTRUCTIONS, "How counterparts are made; all but caps are controls."
+        "caps", get_args(Construction), "How counterparts are made; all but caps are controls."
     )
     perturbed: bool = _flag(
         True,

@@ -28,11 +28,9 @@ MADE = f"{PREFIX}{TRAINED}"  # followed by the recipe of weights that are made f
 WITH_PRIOR = f"{MADE}{PRIOR}"
 OWN, KNOWN, DIFFUSION = "CAPS, study's budget", "Knowledge-based K=3", "CAPS (diffusion)"
 PLAIN, WITH_OPTIONS = "No option", "CAPS, options on"
-OBSERVED = "Semantics and supports of simulated anomalies"
 MADE_OTHERWISE = {
     "resized": "Effects of the source's size and roughness",
     "shuffled": "Shuffled residuals",
-    "observed": OBSERVED,
     "direct": "Direct source-residual injection",
     "injection": "Rules on own windows",
     "perturbation": "DADA's perturbations",
@@ -95,7 +93,6 @@ PLANS = {
                 Row(label, f"{PREFIX}{BEYOND}{name}", WITH_OPTIONS)
                 for name, label in MADE_OTHERWISE.items()
             ),
-            Row("The same, shuffled", f"{PREFIX}{BEYOND}observed-shuffled", OBSERVED),
         ],
         'All rows have the options of `detector="auto"`, one network of 120 steps, the same '
         "references and seeds, and no perturbations beside what the row names.",

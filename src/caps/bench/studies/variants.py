@@ -216,8 +216,6 @@ CHANGES: Mapping[str, Mapping[str, Any]] = {
     "alone": {},
     "resized": {"construction": "resized"},
     "shuffled": {"construction": "shuffled"},
-    "observed": {"construction": "observed"},
-    "observed-shuffled": {"construction": "observed-shuffled"},
     "direct": {"construction": "direct"},
     "injection": {"construction": "injection"},
     "perturbation": {"construction": "perturbation"},
