@@ -57,3 +57,27 @@ def test_every_reference_at_stride_four_has_a_counterpart_of_each_mode(
         for column, each in enumerate(method.learned)
     ]
     np.testing.assert_array_equal(scores, np.max(channels, axis=0))
+
+
+def test_beyond_the_paper_perturbations_stand_beside_the_counterparts(
+    weights: Pretrained, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = []
+
+    def learn(pairs, config, seed):
+        seen.append(pairs)
+        return paper_method.Detector(config).eval()
+
+    monkeypatch.setattr(paper_method, "train_detector", learn)
+    monkeypatch.setattr(Pretrained, "load", lambda folder: weights)
+    train = np.random.default_rng(0).standard_normal((500, 1)).cumsum(axis=0)
+    for method in (PaperCaps(0, TINY), PaperCaps(0, TINY, perturbed=True)):
+        method.fit(train)
+    alone, both = seen
+    assert len(both) == 2 * len(alone)
+    np.testing.assert_array_equal(both.counterpart[: len(alone)], alone.counterpart)
+    beyond = make_method("caps-paper-beyond", 0)
+    steps = [each.config.epochs * (1 + each.perturbed) for each in (beyond, PaperCaps(0))]
+    assert steps[0] == steps[1]
+    assert beyond.config.weighting == "events"
+    assert beyond.settings() != PaperCaps(0).settings()

@@ -20,11 +20,18 @@ def _paper(seed: int) -> Method:
     return PaperCaps(seed)
 
 
+def _beyond(seed: int) -> Method:
+    from caps.bench.paper_method import BEYOND, PaperCaps
+
+    return PaperCaps(seed, BEYOND, perturbed=True)
+
+
 CAPS_METHODS: Mapping[str, Callable[[int], Method]] = {
     "caps": lambda seed: CapsMethod(seed, detector="auto"),
     "caps-memory": CapsMethod,  # the product's default
     "caps-detector": lambda seed: CapsMethod(seed, **DETECTOR),
     "caps-paper": _paper,
+    "caps-paper-beyond": _beyond,
     "caps-small": lambda seed: CapsMethod(seed, **SMALL),
     "caps-diagnosis": lambda seed: CapsDiagnosis(seed, **SMALL),
     "caps-direct": lambda seed: CapsMethod(seed, construction="direct", **SMALL),
