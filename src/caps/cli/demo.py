@@ -222,8 +222,9 @@ def _print_summary(outcome: Outcome, files: list[Path]) -> None:
         table.add_row(incident.name, starts, f"{hours:.1f}", ", ".join(incident.metrics), found)
     console.print(table)
     count, false = len(outcome.events), len(outcome.false_events)
+    events = "event" if false == 1 else "events"
     console.print(
-        f"  [bold]{outcome.found} of {count} incidents found, {false} false events[/bold]"
+        f"  [bold]{outcome.found} of {count} incidents found, {false} false {events}[/bold]"
     )
     console.print("\n[bold]4. How good are the scores?[/bold]")
     print_evaluation(outcome.result, outcome.floor, window_origin="one day")
