@@ -161,7 +161,7 @@ def test_the_constructor_only_stores(weights: Pretrained) -> None:
         ({"alarms": "1/day"}, "in rows"),
         ({"aggregate": "worst"}, "joint, max, top5"),
         ({"seed": -1}, "positive"),
-        ({"construction": "magic"}, "caps, shuffled"),
+        ({"construction": "magic"}, "caps, resized, shuffled"),
         ({"train": 5}, "longer training part"),
     ],
     ids=lambda value: str(value)[:24],

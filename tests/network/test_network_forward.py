@@ -51,7 +51,7 @@ def test_the_light_detector_is_light() -> None:
         for name, config in CONFIGS.items()
     }
     assert 25_000 < sizes["tcn"] < 40_000
-    assert 200_000 < sizes["paper"] < 300_000
+    assert 10_000 < sizes["paper"] < 20_000
 
 
 def test_the_window_view_forgets_level_and_scale_and_the_series_view_keeps_them() -> None:

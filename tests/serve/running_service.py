@@ -61,6 +61,19 @@ def wait_for_fit(client: httpx.Client, name: str, seconds: float = 600) -> dict[
     raise AssertionError(f"the fit of {name} did not end")
 
 
+def fit_pump(address: str) -> None:
+    """A service's first model, fitted."""
+    with httpx.Client(base_url=address, timeout=PATIENCE) as client:
+        uploaded = client.post("/v1/series?name=pump&file=pump.csv", content=csv_of(broken_table()))
+        assert uploaded.status_code == 201, uploaded.text
+        asked = client.put(
+            "/v1/models/pump", json={"series": "pump", "train": TRAIN, "alarms": "1/day"}
+        )
+        assert asked.status_code == 202, asked.text
+        facts = wait_for_fit(client, "pump")
+        assert facts["ready"], facts
+
+
 class Client(httpx.Client):
     """A client of a service in this process."""
 

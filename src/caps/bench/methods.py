@@ -21,7 +21,7 @@ def _paper(seed: int) -> Method:
 
 
 def _beyond(seed: int) -> Method:
-    from caps.bench.paper_method import BEYOND, PaperCaps
+    from caps.bench.paper_method import BEYOND, PaperCaps  # torch takes seconds to import
 
     return PaperCaps(seed, BEYOND, perturbed=True)
 
