@@ -9,14 +9,7 @@ import httpx
 import numpy as np
 import pandas as pd
 import pytest
-from running_service import (
-    LEVEL,
-    broken_table,
-    csv_of,
-    fit_pump,
-    listening,
-    settings,
-)
+from running_service import LEVEL, broken_table, csv_of, fit_pump, listening, settings
 
 from patience import until
 from watched_pages import DESKTOP, PHONE, Open, watched_pages

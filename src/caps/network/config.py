@@ -94,7 +94,7 @@ class DetectorConfig(Configuration):
 
 
 # Full length, 20 epochs, one network (section 4.3 and appendix B); its sizes are ours: the paper
-# gives none. A width of 64 costs 15 times as much: docs/paper.md has both on seven series.
+# gives none. A step costs 6 times as much at a width of 64: docs/paper.md has both on seven series.
 PAPER = DetectorConfig(
     patch=1, width=16, kernel=5, dilations=(1, 2, 4, 8, 16, 32), epochs=20, members=1, view="series"
 )
